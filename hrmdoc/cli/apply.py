@@ -202,7 +202,8 @@ def _send(session: AnalysisSession, remedy: str | None, path: str) -> int:
             "nothing of what shows has a remedy that a live run can execute",
             hint=f"hrmdoc analyze {typed(path)}",
         )
-    request = actions.from_remedy(analysis.book.remedies[name], analysis.situation.facts)
+    now = actions.live_facts(analysis.run, analysis.situation.facts)
+    request = actions.from_remedy(analysis.book.remedies[name], now)
     click.echo(f"{name}: {worded(request)}", err=True)
     answer = actions.send(os.path.realpath(path), request["action"], lr=request.get("lr"), reason=name)
     _record(path, name, worded(request), answer.status)

@@ -184,7 +184,9 @@ def command(
                 resumption(arguments, checkpoints, resume_with, settings),
                 heartbeats(arguments, beats, settings),
                 stop,
-                Patcher(target, configs, settings, partial(show_action, console=screen)) if act else None,
+                Patcher(target, configs, settings, partial(show_action, console=screen), arguments)
+                if act
+                else None,
                 Ears(_report, observe, lambda line: click.echo(f"hrmdoc: {safe(line, 1000)}", err=True)),
                 measure,
             ).run()

@@ -18,6 +18,7 @@ from hrmdoc.errors import ActionError, PatchError
 from hrmdoc.live import consent
 from hrmdoc.live.actionlog import ActionLog
 from hrmdoc.live.offers import live_actions, worded
+from hrmdoc.live.stretch import still_shown, went_on
 from hrmdoc.live.taken import APPLIED, FAILED, Status, TakenAction, recorded, shortened
 from hrmdoc.remedies import actions, store
 from hrmdoc.remedies.patch import Patch
@@ -75,12 +76,20 @@ class Treatment:
         """Lets another watch treat the run."""
         self._journal.close()
 
-    def treat(self, analysis: Analysis, now: float, *, closed: bool = False) -> list[TakenAction]:
+    def treat(
+        self,
+        analysis: Analysis,
+        now: float,
+        *,
+        closed: bool = False,
+        changeable: Callable[[Patch], str] = lambda _: "",
+    ) -> list[TakenAction]:
         """Verifies what was done before, then does one thing more where the policy allows it.
 
         Args:
             now: the wall clock, Unix seconds.
             closed: the run has ended; then its config may be patched, and no action is sent.
+            changeable: why a patch is not to be written whatever the policy says, "" where it may.
         """
         if not self._journal.is_mine():
             self._leads = False  # another watch treats this run
@@ -90,7 +99,7 @@ class Treatment:
             self._recall()
         news = self._judged(analysis, now, closed=closed)
         if analysis.verdict in ("warning", "critical"):
-            new = self._write(analysis, now) if closed else self._act(analysis, now)
+            new = self._write(analysis, now, changeable) if closed else self._act(analysis, now)
             news += [] if new is None else [new]
         for action in news:
             if action.status != "withheld" or self._is_news(action):
@@ -98,21 +107,34 @@ class Treatment:
         return news
 
     def _judged(self, analysis: Analysis, now: float, *, closed: bool) -> list[TakenAction]:
-        """What became of the actions: helped as soon as their symptoms are over; ineffective when their
-        time is up, or the run ends, and they are not. What holds for as long as it is needed is released
+        """What became of the actions: helped once their symptoms are over for a stretch of the run, and
+        nothing else shows that they are against; ineffective when their time is up, or the run ends, and they
+        are not. What holds for as long as it is needed is released
         then, whatever was told of it, and done again where a trainer was started anew, which forgets it."""
         book = analysis.book
         over = {symptom.id for symptom in analysis.symptoms if symptom.state in ("absent", "resolved")}
         news: list[TakenAction] = []
         for action in self._latest():
             judged = action.status != "done"
-            if over.issuperset(current(action.gone, book, book.symptoms)):
+            gone = over.issuperset(current(action.gone, book, book.symptoms))
+            late = closed or now - action.at > self._policy.verify_s
+            if gone and (judged or self._lasts(analysis, action, now, late=late)):
                 news += self._over(analysis, action, now, closed=closed)
             elif not closed and self._was_forgotten(analysis, action):
                 news += self._done_again(analysis, action, now)
-            elif not judged and (closed or now - action.at > self._policy.verify_s):
+            elif not judged and late:
                 news.append(replace(action, status="ineffective", at=now))
         return news
+
+    def _lasts(self, analysis: Analysis, action: TakenAction, now: float, *, late: bool) -> bool:
+        """Whether what is over has been so for as long as it takes to see, and the fault shows in no other
+        way. What is done for as long as it is needed is over at once."""
+        remedy = analysis.book.remedies.get(action.remedy)
+        if remedy is None or remedy.afterwards:
+            return True
+        if still_shown(analysis, remedy, action.reason):
+            return False
+        return late or went_on(analysis, action, remedy, now)
 
     def _latest(self) -> list[TakenAction]:
         """The newest of each action that was done, and was not released since."""
@@ -137,7 +159,7 @@ class Treatment:
         if now < self._redone.get(action.remedy, 0.0):
             return []
         self._redone[action.remedy] = now + AGAIN_S
-        request = actions.from_remedy(analysis.book.remedies[action.remedy], analysis.situation.facts)
+        request = actions.from_remedy(analysis.book.remedies[action.remedy], _facts(analysis))
         return [self._delivered(action, request, now)]
 
     def _over(
@@ -163,7 +185,7 @@ class Treatment:
         for remedy, reason in live_actions(analysis, self._policy.min_probability):
             action = _taken(analysis, remedy, reason, remedy.title, now)
             try:
-                request = actions.from_remedy(remedy, analysis.situation.facts)
+                request = actions.from_remedy(remedy, _facts(analysis))
                 action = replace(action, what=worded(request))
             except ActionError as error:
                 request, action = {}, replace(action, status="failed", why=error.what)
@@ -177,14 +199,14 @@ class Treatment:
     def _allowed(self, action: TakenAction, remedy: Remedy, now: float) -> TakenAction | None:
         """None where the policy lets the action be done; else the action as it is withheld or asked for."""
         refusal = self._gate.refusal(remedy, now, action.reason)
-        if refusal is not None:
+        if refusal is not None and not self._gate.askable(remedy, action.reason):
             return replace(action, status="withheld", why=refusal)
         if not self._gate.asks(remedy):
             return None
         ident = consent.request_id(action.remedy, action.what)
         said = None if self._record is None else consent.reply(self._record.parent, ident)
         if said == "yes":
-            return None
+            return None if refusal is None else replace(action, status="withheld", why=refusal, id=ident)
         if said == "no":
             return replace(action, status="withheld", why="a person said no", id=ident)
         why = f"it waits for a yes: hrmdoc approve {typed(str(self._run))} {ident}"
@@ -212,18 +234,27 @@ class Treatment:
         )
         return replace(action, status=status, why=shortened(answer.why), step=answer.step)
 
-    def _write(self, analysis: Analysis, now: float) -> TakenAction | None:
+    def _write(
+        self, analysis: Analysis, now: float, changeable: Callable[[Patch], str] = lambda _: ""
+    ) -> TakenAction | None:
         """Patches the config by the first remedy that is allowed; else tells of the first that is not, and
-        why."""
+        why. Where a better one cannot be made, no other is made in its place.
+
+        Args:
+            changeable: why the caller lets a patch not be written, "" where it does.
+        """
         withheld: TakenAction | None = None
         chances = {one.cause: one.probability for one in analysis.diagnosis.hypotheses}
         for cause, group in analysis.prescriptions.items():
             for one in group[:TRIED]:
+                if one.is_hindered:
+                    action = _taken(analysis, one.remedy, cause, one.remedy.title, now)
+                    return withheld or replace(action, status="withheld", why=shortened(one.obstacle))
                 if one.patch is None or not one.patch.edits:
                     continue
                 action = _patched(analysis, one.patch, one.remedy, cause, now)
-                refusal = self._unlikely(chances[cause]) or _foreign(one)
-                if refusal is not None:
+                refusal = self._unlikely(chances[cause]) or _foreign(one) or changeable(one.patch)
+                if refusal:
                     withheld = withheld or replace(action, status="withheld", why=refusal)
                 elif (hindered := self._allowed(action, one.remedy, now)) is not None:
                     withheld = withheld or hindered
@@ -258,6 +289,10 @@ class Treatment:
             self._gate.record(action.remedy, action.at, applied=action.status in APPLIED)
         if action.status == "released":
             self._gate.forget(action.remedy)
+
+
+def _facts(analysis: Analysis) -> dict[str, Any]:
+    return actions.live_facts(analysis.run, analysis.situation.facts)
 
 
 def _foreign(one: Prescription) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hrmdoc.errors import ActionError, PatchError, RuleError, did_you_mean
+from hrmdoc.record.run import Run
 from hrmdoc.remedies import files
 from hrmdoc.remedies.editors.formats import parse
 from hrmdoc.remedies.editors.scalars import read
@@ -29,6 +31,7 @@ LR_BOUNDS = (1e-4, 10.0)
 same."""
 POLL_S = 0.1
 _LIVE = "running"
+_SET_RATE = re.compile(r'"lr":\s*(\d[\d.]{0,20}(?:[eE][+-]?\d{1,3})?)(?=[,}\s])')
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,18 @@ class Answer:
     status: str
     step: int | None = None
     why: str = ""
+
+
+def live_facts(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a live run as they are by now: its rate is the one that an action set last, not that of its
+    config."""
+    now = dict(facts)
+    for event in run.events:
+        if event.kind == "action" and '"set_lr"' in event.detail and '"done"' in event.detail:
+            found = _SET_RATE.search(event.detail)
+            if found and (rate := float(found[1])) > 0:
+                now["optimizer.lr"] = rate
+    return now
 
 
 def from_remedy(remedy: Remedy, facts: Mapping[str, Any]) -> dict[str, Any]:

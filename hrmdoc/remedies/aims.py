@@ -57,10 +57,10 @@ def decided(cause: Hypothesis, shown: Set[str], book: Rulebook) -> bool:
 def _stated_for(cause: Hypothesis, shown: Set[str], book: Rulebook) -> set[str]:
     """What the config says for the cause. That a setting is not unusual may speak for it too, but names
     nothing to change."""
-    return {one.symptom for one in cause.for_ if one.symptom in shown and _is_setting(one.symptom, book)}
+    return {one.symptom for one in cause.for_ if one.symptom in shown and is_setting(one.symptom, book)}
 
 
-def _is_setting(symptom: str, book: Rulebook) -> bool:
+def is_setting(symptom: str, book: Rulebook) -> bool:
     """Whether it is seen in the config, such as a rate above the usual range: a check that reads a setting
     and no series.
 

@@ -30,13 +30,18 @@ class Gate:
         if (barred := self.bars(remedy, reason)) is not None:
             return barred
         names = (remedy.id, *remedy.formerly)
+        if (repeated := self._repeated(names)) is not None:
+            return repeated
+        waited = now - self.done[-1][1] if self.done else float("inf")
+        if waited < self.policy.cooldown_s:
+            return f"the last remedy was applied {waited:.0f} s ago; {self.policy.cooldown_s:.0f} s must pass"
+        return None
+
+    def _repeated(self, names: tuple[str, ...]) -> str | None:
         if any(name in names for name, _ in self.done):
             return "it was applied to this run before"
         if not self.failed.isdisjoint(names):
             return "it was tried on this run before, and could not be applied"
-        waited = now - self.done[-1][1] if self.done else float("inf")
-        if waited < self.policy.cooldown_s:
-            return f"the last remedy was applied {waited:.0f} s ago; {self.policy.cooldown_s:.0f} s must pass"
         return None
 
     def bars(self, remedy: Remedy, reason: str = "") -> str | None:
@@ -59,6 +64,11 @@ class Gate:
     def asks(self, remedy: Remedy) -> bool:
         """Whether a person has to say yes first."""
         return remedy.id in self.policy.ask or remedy.risk in self.policy.ask
+
+    def askable(self, remedy: Remedy, reason: str = "") -> bool:
+        """Whether a person may be asked for it already, though it may be applied only later."""
+        names = (remedy.id, *remedy.formerly)
+        return self.asks(remedy) and self.bars(remedy, reason) is None and self._repeated(names) is None
 
     def forget(self, remedy: str) -> None:
         """Notes that `remedy` was taken back: it may be applied again, and counts no more."""

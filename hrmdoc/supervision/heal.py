@@ -15,7 +15,11 @@ from hrmdoc.live.taken import TakenAction
 from hrmdoc.live.treatment import Treatment
 from hrmdoc.live.watch import Observer
 from hrmdoc.paths import supervised_folder
+from hrmdoc.record.records import Fact
 from hrmdoc.remedies import store
+from hrmdoc.remedies.files import digest
+from hrmdoc.remedies.overridden import overridden
+from hrmdoc.remedies.patch import Patch
 from hrmdoc.settings import Settings
 from hrmdoc.supervision.supervise import NEVER, Outcome, StopPolicy, supervise
 
@@ -60,12 +64,13 @@ def heal(
 
     def run(number: int) -> Outcome:
         place = log if number == 1 else log.with_name(f"{log.stem}-{number}{log.suffix}")
+        patcher.starting()
         outcome = supervise(
             command, place, stop=stop, settings=settings, report=report, observe=observe, measure=measure
         )
-        return replace(outcome, analysis=_examined(outcome.logs, configs, settings))
+        return replace(outcome, analysis=_examined(outcome.logs, configs, settings, command))
 
-    patcher = Patcher(log, configs, settings, show_action)
+    patcher = Patcher(log, configs, settings, show_action, command)
     number = 1
     while True:
         last = run(number)
@@ -82,6 +87,7 @@ class Patcher:
         log: the output of the first try, beside which what is done is recorded.
         configs: the files that may be patched.
         show_action: called with everything that is done.
+        command: what is run; what its words set is not changed in a config, where it does nothing.
     """
 
     def __init__(
@@ -90,28 +96,49 @@ class Patcher:
         configs: Sequence[Path],
         settings: Settings,
         show_action: Callable[[TakenAction], None],
+        command: Sequence[str] = (),
     ) -> None:
-        self._configs, self._show = configs, show_action
+        self._configs, self._show, self._command = configs, show_action, command
+        self._started: dict[Path, str] = {}
+        self._given: dict[str, Fact] = {}
         self._settings = Prepared.of(settings).settings
         self._treatment = Treatment(self._settings.policy, log, supervised_folder(log) / FILE)
         self._sick: Analysis | None = None
         self._tried: TakenAction | None = None
 
+    def starting(self) -> None:
+        """Notes what the configs say as a try begins: one that somebody changes meanwhile is not what it
+        ran with."""
+        self._started = {path.resolve(): _state(path) for path in self._configs}
+
     def after(self, outcome: Outcome, *, finished: bool = False) -> bool:
         """Takes in how a try ended; whether the config was changed for the next one. `finished`: there
         will be none."""
-        analysis = _examined(outcome.logs, self._configs, self._settings)
+        analysis = _examined(outcome.logs, self._configs, self._settings, self._command)
+        self._given = overridden(self._command, analysis.book)
         if self._tried is None or self._helped(self._tried, outcome, analysis) or self._sick is None:
             self._sick = analysis
         self._tried = None
         if finished:
             return False
-        action = next(iter(self._treatment.treat(self._sick, time.time(), closed=True)), None)
+        done = self._treatment.treat(self._sick, time.time(), closed=True, changeable=self._hindrance)
+        action = next(iter(done), None)
         if action is None:
             return False
         self._show(action)
         self._tried = action if action.status == "written" else None
         return self._tried is not None
+
+    def _hindrance(self, patch: Patch) -> str:
+        """Why a patch would not do what it should: its file is not what the try began with, or the command
+        says otherwise."""
+        for edit in patch.edits:
+            if self._started.get(edit.path.resolve(), digest(edit.before)) != digest(edit.before):
+                return f"{edit.path.name} was changed by somebody else while this run went on"
+        for change in patch.changes:
+            if (said := self._given.get(change.key)) is not None:
+                return f"the command itself sets {change.key} to {said.value}, whatever the config says"
+        return ""
 
     def _helped(self, action: TakenAction, outcome: Outcome, analysis: Analysis) -> bool:
         """Whether a patch helped. One that did not is taken back: the config is again what the sick run was
@@ -119,14 +146,34 @@ class Patcher:
         showing = {symptom.id for symptom in analysis.symptoms if symptom.state == "present"}
         helped = outcome.status == 0 and showing.isdisjoint(action.gone)
         for file in () if helped else action.files:
-            store.undo(file)
+            self._take_back(Path(file), action)
         became = replace(action, status="helped" if helped else "ineffective", at=time.time())
         self._treatment.keep(became)
         self._show(became)
         return helped
 
 
-def _examined(logs: Sequence[Path], configs: Sequence[Path], settings: Settings) -> Analysis:
+    def _take_back(self, file: Path, action: TakenAction) -> None:
+        """Undoes our own patch. One that another actor made on top of it is left alone, and so is ours."""
+        newest = store.history(file)[-1:]
+        if any(entry.remedy != action.remedy or entry.time < action.at for entry in newest):
+            return
+        store.undo(file)
+        self._started[file.resolve()] = _state(file)
+
+
+def _state(path: Path) -> str:
+    try:
+        return digest(path.read_bytes())
+    except OSError:
+        return ""
+
+
+def _examined(
+    logs: Sequence[Path], configs: Sequence[Path], settings: Settings, command: Sequence[str] = ()
+) -> Analysis:
     session = AnalysisSession(str(logs[0]), settings=settings)
     session.try_to_read([*map(str, logs), *map(str, configs)])
+    for key, fact in overridden(command, session.book).items():
+        session.run.add(Fact(key, fact.value))
     return session.diagnose(closed=True)

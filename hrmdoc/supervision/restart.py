@@ -40,6 +40,9 @@ KEPT = "status"
 class Patching(Protocol):
     """Changes the config of a command between two tries, as far as the policy allows it."""
 
+    def starting(self) -> None:
+        """A try begins: it reads the config as it is now."""
+
     def after(self, outcome: Outcome, *, finished: bool = False) -> bool:
         """Takes in how a try ended; whether the config was changed for the next one. `finished`: there
         will be none."""
@@ -141,6 +144,8 @@ class Supervisor:
         return self._followed(attempt, partial(self._start, attempt, words))
 
     def _start(self, attempt: Attempt, words: Sequence[str], files: Sequence[BinaryIO]) -> Child:
+        if self.patching is not None:
+            self.patching.starting()
         variables = {"HRMDOC_ATTEMPT": str(attempt.number), "HRMDOC_CHECKPOINT": attempt.checkpoint}
         child = Child.start(words, files, self._kept(), variables)
         attempts = (*self.state.attempts, attempt)

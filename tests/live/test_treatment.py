@@ -91,9 +91,10 @@ def test_a_critical_symptom_gets_first_aid_once_and_is_told_when_it_is_over(run:
     assert action.gone == ("loss-nonfinite",)
     assert trainer.asked == [("rollback", None, "roll-back")]
     assert treatment.treat(diagnosed(run, sick(50)), 1000.0) == [], "the same is not done twice"
-    (after,) = treatment.treat(diagnosed(run, healthy(80)), 1010.0)
+    assert treatment.treat(diagnosed(run, healthy(80)), 1005.0) == [], "26 steps tell nothing yet"
+    (after,) = treatment.treat(diagnosed(run, healthy(160)), 1010.0)
     assert (after.remedy, after.status) == ("roll-back", "helped")
-    assert treatment.treat(diagnosed(run, healthy(90)), 1020.0) == []
+    assert treatment.treat(diagnosed(run, healthy(170)), 1020.0) == []
 
 
 def test_what_still_shows_at_the_end_was_ineffective(run: Path) -> None:

@@ -117,3 +117,68 @@ def test_what_the_policy_does_not_allow_ends_the_restarts_and_is_recorded(config
     told = (supervised_folder(log) / "actions.jsonl").read_text()
     assert '"withheld"' in told
     assert config.read_text() == CONFIG
+
+
+DIVERGES = """
+import re, sys
+text = open(sys.argv[1]).read()
+rate = float(re.search(r"lr: (\\S+)", text).group(1))
+if unknown := set(re.findall(r"(?m)^(\\w+):", text)) - {{"lr", "bs"}}:
+    sys.exit(f"unknown key {{unknown}}")
+given = [float(word) for flag, word in zip(sys.argv, sys.argv[1:]) if flag == "--lr"]
+rate = given[-1] if given else rate
+{meanwhile}
+for i in range(1, 151):
+    bad = rate > 0.03 and i > 2
+    loss, norm = ("nan", "nan") if bad else (1.9 / (1 + i / 30), 1.4)
+    print(f"step {{i * 10}}/1500 | loss {{loss}} | grad_norm {{norm}} | lr {{rate * min(1, i / 5):.2e}}", flush=True)
+"""
+
+
+def _diverging(
+    config: Path, policy: Policy, *words: str, meanwhile: str = "", rate: str = "0.1"
+) -> tuple[list[TakenAction], str]:
+    """What is done about a loss that is no number at a high rate, and the config afterwards."""
+    config.write_text(f"lr: {rate}\nbs: 3\n")
+    actions: list[TakenAction] = []
+    command = [sys.executable, "-c", DIVERGES.format(meanwhile=meanwhile), str(config), *words]
+    log = config.with_name("run.log")
+    heal(command, log, [config], Settings(policy=policy), show_action=actions.append)
+    return actions, config.read_text()
+
+
+def test_no_key_that_the_program_may_not_know_is_written_where_the_policy_bars_the_first_remedy(
+    config: Path,
+) -> None:
+    """As the README shows the policy: only what is safe."""
+    actions, text = _diverging(config, Policy(auto=("safe",), min_probability=0.01, cooldown_s=0.0))
+    assert [one.status for one in actions] == ["withheld"]
+    assert text == "lr: 0.1\nbs: 3\n"
+    assert not config.with_name("run-2.log").exists()
+
+
+def test_a_rate_that_the_command_itself_gives_is_not_changed_in_the_config(config: Path) -> None:
+    for rate in ("0.001", "0.1"):
+        actions, text = _diverging(config, SETTINGS.policy, "--lr", "0.1", rate=rate)
+        assert [one.status for one in actions] == ["withheld"]
+        assert text == f"lr: {rate}\nbs: 3\n"
+
+
+def test_a_config_that_another_actor_changed_meanwhile_is_not_changed_again(config: Path) -> None:
+    other = "open(sys.argv[1], 'w').write('lr: 0.02\\nbs: 3\\n')"
+    actions, text = _diverging(config, SETTINGS.policy, meanwhile=other)
+    assert [one.status for one in actions] == ["withheld"]
+    assert text == "lr: 0.02\nbs: 3\n"
+
+
+def test_the_rate_is_lowered_where_nothing_stands_against_it(config: Path) -> None:
+    actions, text = _diverging(config, SETTINGS.policy)
+    assert [one.status for one in actions] == ["written", "helped"]
+    assert float(text.splitlines()[0].removeprefix("lr: ")) <= 0.02
+
+
+def test_a_remedy_that_waits_for_a_yes_is_asked_for_though_it_could_not_be_applied_yet(config: Path) -> None:
+    policy = Policy(auto=("safe", "guarded"), ask=("reduce-learning-rate",), min_probability=0.01)
+    actions, text = _diverging(config, policy)
+    assert [one.status for one in actions] == ["asked"]
+    assert text == "lr: 0.1\nbs: 3\n"
