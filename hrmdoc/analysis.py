@@ -348,17 +348,20 @@ class AnalysisSession:
         found = [analysis.severity(symptom) for symptom in asked if symptom.state == "present"]
         levels: tuple[Verdict, ...] = ("critical", "warning", "info")
         verdict: Verdict = next((level for level in levels if level in found), "healthy")
-        offered = self._prescribed(analysis.situation, analysis.diagnosis)
+        config = Path(self.run.path) if self.run.path else None
+        offered = self._prescribed(analysis.situation, analysis.diagnosis, config)
         diagnosis = replace(analysis.diagnosis, verdict=verdict)
         return replace(analysis, symptoms=asked, diagnosis=diagnosis, prescriptions=offered)
 
-    def _prescribed(self, situation: Situation, diagnosis: Diagnosis) -> Mapping[str, Sequence[Prescription]]:
+    def _prescribed(
+        self, situation: Situation, diagnosis: Diagnosis, config: Path | None = None
+    ) -> Mapping[str, Sequence[Prescription]]:
         """Prescriptions where there is a cause; what patches configs is loaded for those runs alone."""
         if not diagnosis.hypotheses:
             return {}
         from hrmdoc.remedies.prescribe import prescribe
 
-        return prescribe(self.run, situation, diagnosis, self.book)
+        return prescribe(self.run, situation, diagnosis, self.book, config)
 
     def _diagnosed(self, symptoms: list[Symptom], situation: Situation, framework: str) -> Diagnosis:
         """The ranking, computed again only when a symptom or the situation changed."""

@@ -79,15 +79,19 @@ def command(
         raise UsageError("--rerun needs --write")
     if every and remedy:
         raise UsageError("--all and --remedy exclude each other")
-    from hrmdoc.remedies.choice import check_rerun, choose
+    from hrmdoc.remedies.choice import check_rerun, choose, named_by_none
 
     session, remedy = _session(path, roles, kind, facts, remedy)
     analysis = _examined(session, path, config)
     choice = choose(analysis, remedy, config, every=every)
+    if found := _unnamed(choice.prescription):  # what is shown is what will be written once it is named
+        session, _ = _session(path, roles, kind, facts, remedy)
+        analysis = _examined(session, path, found)
+        choice = named_by_none(choose(analysis, remedy, found, every=every))
     if mode == "write" and not force:
         check_rerun(analysis, choice.patch)
     _show(analysis, choice)
-    again = _again(path, remedy, config or _unnamed(choice.prescription), every=every)
+    again = _again(path, remedy, config or found, every=every)
     if mode == "diff":
         edited = bool(choice.patch.edits)
         click.echo(
@@ -118,7 +122,8 @@ def _write(analysis: Analysis, choice: Choice, again: str, config: Path | None, 
         )
     if outside := _unnamed(choice.prescription):
         raise PatchError(
-            "is outside the run's folder, and you did not name it; nothing was written",
+            "is what this run seems to be started from, but nothing in its folder says so, and you did not name "
+            "it; nothing was written",
             file=outside,
             hint=f"if it is the file that you start from: {again} --write",
         )

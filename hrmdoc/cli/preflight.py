@@ -62,7 +62,7 @@ def command(
         session = AnalysisSession(config or "", facts=stated)
         threshold = fail_on or session.settings.fail_on
         try:
-            session.run.extend(preflight(config, data, elsewhere=elsewhere))
+            session.run.extend(preflight(config, data, elsewhere=elsewhere, book=session.book))
         except InputError as error:
             if len(configs) < 2 and form == "text":
                 raise

@@ -82,14 +82,15 @@ class Treatment:
         now: float,
         *,
         closed: bool = False,
-        changeable: Callable[[Patch], str] = lambda _: "",
+        changeable: Callable[[Patch], str] | None = None,
     ) -> list[TakenAction]:
         """Verifies what was done before, then does one thing more where the policy allows it.
 
         Args:
             now: the wall clock, Unix seconds.
             closed: the run has ended; then its config may be patched, and no action is sent.
-            changeable: why a patch is not to be written whatever the policy says, "" where it may.
+            changeable: of a config that the user named, why a patch is not to be written whatever the policy
+                says; "" where it may.
         """
         if not self._journal.is_mine():
             self._leads = False  # another watch treats this run
@@ -235,25 +236,29 @@ class Treatment:
         return replace(action, status=status, why=shortened(answer.why), step=answer.step)
 
     def _write(
-        self, analysis: Analysis, now: float, changeable: Callable[[Patch], str] = lambda _: ""
+        self, analysis: Analysis, now: float, changeable: Callable[[Patch], str] | None
     ) -> TakenAction | None:
         """Patches the config by the first remedy that is allowed; else tells of the first that is not, and
         why. Where a better one cannot be made, no other is made in its place.
 
         Args:
-            changeable: why the caller lets a patch not be written, "" where it does.
+            changeable: why the caller lets a patch not be written, "" where it does; None where nobody has
+                named a config, so that what cannot be done to one is no news.
         """
         withheld: TakenAction | None = None
         chances = {one.cause: one.probability for one in analysis.diagnosis.hypotheses}
         for cause, group in analysis.prescriptions.items():
             for one in group[:TRIED]:
-                if one.is_hindered:
+                if one.is_hindered and withheld is None and changeable is not None:
                     action = _taken(analysis, one.remedy, cause, one.remedy.title, now)
-                    return withheld or replace(action, status="withheld", why=shortened(one.obstacle))
+                    return replace(action, status="withheld", why=shortened(one.obstacle))
+                if one.is_hindered:
+                    return withheld
                 if one.patch is None or not one.patch.edits:
                     continue
                 action = _patched(analysis, one.patch, one.remedy, cause, now)
-                refusal = self._unlikely(chances[cause]) or _foreign(one) or changeable(one.patch)
+                refusal = self._unlikely(chances[cause]) or _foreign(one)
+                refusal = refusal or (changeable(one.patch) if changeable else None)
                 if refusal:
                     withheld = withheld or replace(action, status="withheld", why=refusal)
                 elif (hindered := self._allowed(action, one.remedy, now)) is not None:

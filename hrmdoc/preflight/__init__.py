@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hrmdoc import rulebook
 from hrmdoc.preflight.config import data_path_of
 from hrmdoc.preflight.data import data_facts
 from hrmdoc.preflight.derived import derived_facts
+from hrmdoc.preflight.impossible import impossible_facts
 from hrmdoc.preflight.imports import import_facts
 from hrmdoc.preflight.machine import Machine, machine_facts
 from hrmdoc.record.records import Damage, Fact
 from hrmdoc.remedies.own_config import config_facts
+from hrmdoc.rulebook import Rulebook
 
 __all__ = ["Machine", "preflight"]
 
@@ -24,6 +27,7 @@ def preflight(
     environment: Machine | None = None,
     *,
     elsewhere: bool = False,
+    book: Rulebook | None = None,
 ) -> list[Fact | Damage]:
     """What can be known before training, as records for `Run.extend`.
 
@@ -33,6 +37,7 @@ def preflight(
             names.
         environment: the machine; by default this one, with the disk of the config's folder.
         elsewhere: the run will be on a machine that is not at hand, so that none is looked at.
+        book: how settings are spelled; by default the rules that come with hrmdoc.
 
     Raises:
         InputError: the config cannot be read.
@@ -40,6 +45,7 @@ def preflight(
     path = None if config is None else Path(config)
     records: list[Fact | Damage] = [] if path is None else list(config_facts(path))
     known = {fact.key: fact for fact in records if isinstance(fact, Fact)}
+    records += impossible_facts(known, book or rulebook.load())
     if not elsewhere:
         folder = path.parent if path is not None else Path()
         machine = environment or Machine.here(folder)

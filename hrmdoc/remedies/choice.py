@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,11 @@ def choose(analysis: Analysis, remedy: str | None, config: Path | None, *, every
     passed = offered[: offered.index(chosen)]
     refused = next((f"{one.remedy.id}: {one.obstacle}" for one in passed if one.is_hindered), "")
     return Choice(chosen, tuple(dict.fromkeys((*late, *_passed_over(passed)))), refused)
+
+
+def named_by_none(choice: Choice) -> Choice:
+    """The same choice, of a file that the user has not named yet."""
+    return replace(choice, prescription=replace(choice.prescription, unnamed=True))
 
 
 def _offered(analysis: Analysis, remedy: str | None, config: Path | None) -> list[Prescription]:

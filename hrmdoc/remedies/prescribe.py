@@ -202,7 +202,7 @@ def _prescription(
     try:
         record = "" if where.files else where.why_none
         patch = plan(
-            remedy, situation.facts, framework, where.files or where.records,
+            remedy, {**situation.facts, **where.said}, framework, where.files or where.records,
             book.frameworks.get("generic"), record=record,
         )  # fmt: skip
         return Prescription(remedy, patch, unnamed=any(edit.path in where.unnamed for edit in patch.edits))

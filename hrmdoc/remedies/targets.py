@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from hrmdoc.errors import InputError
 from hrmdoc.examination.examine import Situation
 from hrmdoc.record.run import Run
 from hrmdoc.remedies.launched import probable_configs
+from hrmdoc.remedies.own_config import config_facts
+from hrmdoc.roles.canonical import settings_of
+from hrmdoc.roles.framework import chain
+from hrmdoc.roles.typical import typical_facts
 from hrmdoc.rulebook import Rulebook
 
 RUN_RECORD = "run.json"
@@ -41,11 +47,13 @@ class Targets:
         records: files that only say what the run had.
         unnamed: those of `files` outside the run's folder that nothing but the run itself names. They may be
             shown, and are changed only once the user names them.
+        said: what a file that was found beside the run says of it, as it counts once the user names it.
     """
 
     files: tuple[Path, ...]
     records: tuple[Path, ...] = ()
     unnamed: frozenset[Path] = frozenset()
+    said: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def why_none(self) -> str:
@@ -85,7 +93,21 @@ def targets(
         outside = {path for path in stated if not _lies_in(path, _folder(run))}
         return Targets(files, records, frozenset(outside.intersection(files)))
     probable = probable_configs(_folder(run), situation.framework, situation.facts, book, within)
-    return Targets(files := _to_change(probable), records, frozenset(files))
+    files = _to_change(probable)
+    return Targets(files, records, frozenset(files), _said(files, situation, book))
+
+
+def _said(files: Sequence[Path], situation: Situation, book: Rulebook) -> Mapping[str, Any]:
+    """What the first of these files says of a run that did not read it, and what is usual for that."""
+    if not files:
+        return {}
+    try:
+        facts = [fact for fact in config_facts(files[0]) if fact.scope == "config"]
+    except InputError:
+        return {}
+    settings = settings_of(facts, chain(situation.framework, book), book.frameworks.get("generic"))
+    said = {key: fact.value for key, fact in settings.items()}
+    return said | typical_facts({**situation.facts, **said}, book.typical.values())
 
 
 def _to_change(probable: Iterable[Path]) -> tuple[Path, ...]:

@@ -3,6 +3,8 @@ it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.remedies.prescribe import Prescription, fitting
@@ -109,7 +111,8 @@ def _remedy(analysis: Analysis, symptom: Symptom) -> Prescription | None:
     first step by hand."""
     book = analysis.book
     causes = sorted(book.causes.values(), key=lambda cause: -cause.produces.get(symptom.id, 0.0))
-    where = targets(analysis.run, analysis.situation, book)
+    path = analysis.run.path
+    where = targets(analysis.run, analysis.situation, book, Path(path) if path else None)
     able = [
         prescription
         for cause in causes[:3]
