@@ -6,35 +6,33 @@ import importlib
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from hrmdoc.cli.shared.options import console, ids, metric_roles, note_other_runs, run_options, stated_facts
-from hrmdoc.errors import ActionError, PatchError, UsageError
+from hrmdoc.errors import ActionError, InputError, PatchError, UsageError
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis, AnalysisSession
     from hrmdoc.remedies.choice import Choice
     from hrmdoc.remedies.prescribe import Prescription
 
+_CONFIGS = (".yaml", ".yml", ".py", ".sh")
+"""What ends so is a config and no run."""
 _LONGEST = 4000
 """Characters of a command that can still be pasted."""
 
 
 @click.command("apply")
 @click.argument("path")
-@click.option("--diff", "mode", flag_value="diff", default=True, help="Show the patch (the default).")
-@click.option("--write", "mode", flag_value="write", help="Write it, with a backup.")
+@click.option("--diff", is_flag=True, help="Show the patch (the default).")
+@click.option("--write", is_flag=True, help="Write it, with a backup.")
+@click.option("--undo", is_flag=True, help="Take the last patch of the config back, byte for byte.")
 @click.option(
-    "--undo", "mode", flag_value="undo", help="Take the last patch of the config back, byte for byte."
-)
-@click.option(
-    "--live",
-    "mode",
-    flag_value="live",
-    help="Send the remedy's action to the running trainer instead of patching.",
+    "--live", is_flag=True, help="Send the remedy's action to the running trainer instead of patching."
 )
 @click.option(
     "--rerun", is_flag=True, help="With --write: start the patched run (runs of hrmdoc's own trainer)."
@@ -56,7 +54,10 @@ _LONGEST = 4000
 def command(
     path: str,
     *,
-    mode: str,
+    diff: bool,
+    write: bool,
+    undo: bool,
+    live: bool,
     rerun: bool,
     remedy: str | None,
     every: bool,
@@ -71,6 +72,7 @@ def command(
 
     PATH is the run; with --undo it may also be the config file itself.
     """
+    mode = _mode(diff=diff, write=write, undo=undo, live=live)
     if mode == "undo":
         return _undo(Path(path), config, force=force)
     if mode == "live":
@@ -90,6 +92,8 @@ def command(
         choice = named_by_none(choose(analysis, remedy, found, every=every))
     if mode == "write" and not force:
         check_rerun(analysis, choice.patch)
+    if rerun and analysis.situation.framework != "hrm":
+        raise _not_ours(choice)
     _show(analysis, choice)
     again = _again(path, remedy, config or found, every=every)
     if mode == "diff":
@@ -99,6 +103,18 @@ def command(
         )
         return 0
     return _write(analysis, choice, again, config, rerun=rerun)
+
+
+def _mode(**asked: bool) -> str:
+    """What is to be done.
+
+    Raises:
+        UsageError: several things at once.
+    """
+    modes = [name for name, on in asked.items() if on]
+    if len(modes) > 1:
+        raise UsageError(f"{' and '.join(f'--{name}' for name in modes)} exclude each other")
+    return modes[0] if modes else "diff"
 
 
 def _unnamed(chosen: Prescription) -> Path | None:
@@ -256,8 +272,9 @@ def _undo(path: Path, config: Path | None, *, force: bool) -> int:
     from hrmdoc.remedies import store
 
     target = config or path
-    if config is None and (path.is_dir() or not store.history(path)):
-        target = _patched_config(path)
+    if config is None and path.suffix.lower() not in _CONFIGS and (path.is_dir() or not store.history(path)):
+        with suppress(InputError):  # a config that was never patched is no run
+            target = _patched_config(path)
     entry = store.undo(target, force)
     click.echo(f"taken back: {entry.file}", err=True)
     return 0
@@ -283,9 +300,13 @@ def _patched_config(path: Path) -> Path:
 
 def _rerun(analysis: Analysis, choice: Choice) -> int:
     if analysis.situation.framework != "hrm" or not choice.patch.edits:
-        hint = f"start it as before, with: {choice.patch.overrides}"
-        raise UsageError("only runs of hrmdoc's own trainer can be started from here", hint=hint)
+        raise _not_ours(choice)
     status: int = importlib.import_module("hrmdoc.cli.train").call(
         "train", (str(choice.patch.edits[0].path),)
     )
     return status
+
+
+def _not_ours(choice: Choice) -> UsageError:
+    hint = f"start it as before, with: {choice.patch.overrides}"
+    return UsageError("only runs of hrmdoc's own trainer can be started from here", hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import time
 from pathlib import Path
 
@@ -33,8 +34,13 @@ def command(path: Path, ident: str | None, *, refuse: bool) -> int:
     folder = state_folder(path.resolve())
     if folder is None:
         raise InputError("there is no folder to keep an answer in", file=path)
-    asked = {one.id: one for one in recorded(folder / FILE) if one.status == "asked"}
-    waiting = {name: one for name, one in asked.items() if consent.reply(folder, name) is None}
+    record = list(recorded(folder / FILE))
+    asked = {one.id: one for one in record if one.status == "asked"}
+    latest = {one.remedy: one for one in record if one.status != "withheld"}  # what became of it stands behind
+    over = {name: latest[one.remedy] for name, one in asked.items() if latest[one.remedy].status != "asked"}
+    waiting = {
+        name: one for name, one in asked.items() if name not in over and consent.reply(folder, name) is None
+    }
     if ident is None:
         for name, one in waiting.items():
             click.echo(f"{name}  {safe(one.remedy)}: {safe(one.what)}, for {safe(one.reason)}")
@@ -44,6 +50,8 @@ def command(path: Path, ident: str | None, *, refuse: bool) -> int:
     if ident not in asked:
         known = ", ".join(waiting) or "nothing waits"
         raise UsageError(f"nothing was asked by the id {ident!r}", file=path, hint=f"waiting: {known}")
+    if ident in over:
+        raise UsageError(f"{asked[ident].remedy} needs no answer any more: it was {over[ident].status}", file=path)
     word: consent.Reply = "no" if refuse else "yes"
     if not consent.answer(folder, ident, word):
         raise InputError("the answer cannot be written", file=folder)
@@ -52,7 +60,20 @@ def command(path: Path, ident: str | None, *, refuse: bool) -> int:
     entry = {"kind": "answer", "status": status, "what": f"{one.remedy}: {one.what}", "at": time.time()}
     ActionLog(folder / FILE).append([{**entry, "why": f"{word}, said {_name()}", "id": ident}])
     click.echo(f"{status}: {safe(one.remedy)}: {safe(one.what)}", err=True)
+    if word == "yes" and not one.files and (state := _ended(path)):
+        click.echo(f"the run is {safe(state)}: nothing is done until it runs again under a watch", err=True)
+        return 1
     return 0
+
+
+def _ended(path: Path) -> str:
+    """The state of a run that takes no action now, "" where it runs or does not say."""
+    try:
+        found = json.loads((path / "run.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return ""
+    state = str(found.get("state", "")) if isinstance(found, dict) else ""
+    return "" if state == "running" else state
 
 
 def _name() -> str:

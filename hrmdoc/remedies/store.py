@@ -145,6 +145,10 @@ def undo(path: str | Path, force: bool = False) -> Entry:
 def _undo(target: Path, *, force: bool) -> Entry:
     journal, entry = _newest(target)
     blob = _backup(journal, entry)
+    if not target.exists() and not force:
+        raise PatchError(
+            "the file is not there any more", file=target, hint="`--undo --force` writes it as it was before"
+        )
     try:
         now = target.read_bytes() if target.exists() else b""
     except OSError as error:
@@ -157,6 +161,7 @@ def _undo(target: Path, *, force: bool) -> Entry:
         if target.exists():
             files.check_writable(target)
         replace(target, blob)
+        entry = msgspec.structs.replace(entry, file=str(target))
         _append(journal, msgspec.structs.replace(entry, undone=True))
     except OSError as error:
         raise PatchError(f"cannot write: {error.strerror}", file=error.filename or target) from error
@@ -176,7 +181,7 @@ def undone(path: str | Path) -> tuple[Entry, ...]:
         entry
         for journal in _journals(target)
         for entry in _entries(journal)
-        if entry.undone and entry.file == str(target)
+        if entry.undone and _is_of(entry, journal, target)
     )
 
 
@@ -188,6 +193,9 @@ def _newest(target: Path) -> tuple[Path, Entry]:
         raise PatchError(
             f"no patch is left to take back: {before[-1].remedy} was taken back already", file=target
         )
+    for journal in filter(_is_torn, _journals(target)):
+        hint = f"what the file was before lies in {journal.parent / 'backups'}"
+        raise PatchError("the last line of the journal is torn, so that it names no patch", file=journal, hint=hint)
     raise PatchError(
         "no patch of this file is known", file=target, hint="only what hrmdoc wrote can be undone"
     )
@@ -200,9 +208,19 @@ def _journals(target: Path) -> tuple[Path, Path]:
 def _holding(target: Path) -> list[tuple[Path, Entry]]:
     journals = _journals(target)
     found = [
-        (journal, entry) for journal in journals for entry in _standing(journal) if entry.file == str(target)
+        (journal, entry)
+        for journal in journals
+        for entry in _standing(journal)
+        if _is_of(entry, journal, target)
     ]
     return sorted(found, key=lambda pair: pair[1].time)
+
+
+def _is_of(entry: Entry, journal: Path, target: Path) -> bool:
+    """Whether an entry is of this file: a journal beside it goes along where the folder is moved, so that the
+    name tells it."""
+    beside = journal.parent == target.parent / FOLDER
+    return Path(entry.file).name == target.name if beside else entry.file == str(target)
 
 
 def _standing(journal: Path) -> Iterator[Entry]:
@@ -253,6 +271,15 @@ def _entries(journal: Path) -> list[Entry]:
                 break  # a torn last line: the write that it announced did not happen
             raise PatchError(f"the journal is damaged: {error}", file=journal, line=number) from error
     return entries
+
+
+def _is_torn(journal: Path) -> bool:
+    """Whether the last line of a journal cannot be read."""
+    try:
+        lines = journal.read_bytes().splitlines()
+    except OSError:
+        return False
+    return len(_entries(journal)) < len(lines)
 
 
 def _append(journal: Path, entry: Entry) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from hrmdoc.analysis import Analysis, AnalysisSession, Prepared
 from hrmdoc.live.actionlog import FILE
 from hrmdoc.live.incidents import Incident
@@ -20,6 +22,7 @@ from hrmdoc.remedies import store
 from hrmdoc.remedies.files import digest
 from hrmdoc.remedies.overridden import overridden
 from hrmdoc.remedies.patch import Patch
+from hrmdoc.remedies.prescribe import prescribe
 from hrmdoc.settings import Settings
 from hrmdoc.supervision.supervise import NEVER, Outcome, StopPolicy, supervise
 
@@ -176,4 +179,8 @@ def _examined(
     session.try_to_read([*map(str, logs), *map(str, configs)])
     for key, fact in overridden(command, session.book).items():
         session.run.add(Fact(key, fact.value))
-    return session.diagnose(closed=True)
+    if len(configs) != 1:
+        return session.diagnose(closed=True)
+    found = session.diagnose(closed=True, prescriptions=False)
+    offered = prescribe(found.run, found.situation, found.diagnosis, found.book, configs[0])
+    return msgspec.structs.replace(found, prescriptions=offered)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from pathlib import Path
@@ -181,3 +182,99 @@ def test_a_second_patch_waits_until_a_run_has_shown_the_effect_of_the_first(
     assert config.read_text() == patched
     assert hrmdoc(*other, "--force").status == 0
     assert "attn_implementation: flash_attention_2" in config.read_text()
+
+
+def _diverged(folder: Path, rate: float) -> Path:
+    """A log whose loss is no number once its rate has come to `rate`."""
+    log = folder / "t.log"
+    rows = [
+        f"step {i * 10}/1500 | loss {1.9 if i < 2 else 51.5 if i < 3 else math.nan} | accuracy 0.35 "
+        f"| grad_norm {1.44 if i < 2 else 2e5 if i < 3 else math.nan} | lr {rate * min(1, i / 5):.2e}"
+        for i in range(1, 151)
+    ]
+    log.write_text("\n".join(rows) + "\n")
+    return log
+
+
+def test_what_is_shown_of_a_config_that_nobody_named_is_what_is_written_once_it_is(
+    hrmdoc: Command, apart: Path
+) -> None:
+    log = _diverged(apart, 0.1)
+    (apart / "c.yaml").write_text("optimizer: adamw\nlr: 0.1\nbatch_size: 32\n")
+    shown, named = hrmdoc("apply", log), hrmdoc("apply", log, "--config", "c.yaml")
+    assert shown.out == named.out
+    assert "+lr: 0.001\n" in shown.out
+    assert "c.yaml --write" in shown.err
+    refused = hrmdoc("apply", log, "--write")
+    assert refused.status == 2
+    assert "outside the run's folder" not in refused.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("run.sh", "LR=1e-1\npython train.py --lr $LR --bs 3\n"),
+        ("c.yaml", "lr: ${oc.env:LR,0.1}\nbs: 3\n"),
+        ("c.yaml", "base: &opt {lr: 0.1}\noptimizer:\n  <<: *opt\n"),
+        ("Makefile", "all:\n\tpython train.py --lr $(LR) --bs 3\n"),
+        ("rs.sh", "python train.py --bs 3\nrsync -a --delete out/ nas:/out/\n"),
+        ("config.yaml", "defaults:\n  - optimizer: adamw\nseed: 1\n"),
+    ],
+)
+def test_no_key_of_ours_is_written_where_the_first_remedy_cannot_be_made(
+    hrmdoc: Command, apart: Path, name: str, text: str
+) -> None:
+    log, config = _diverged(apart, 0.1), apart / name
+    config.write_text(text)
+    done = hrmdoc("apply", log, "--config", config, "--write")
+    assert done.status == 2
+    assert config.read_text() == text
+
+
+def test_another_remedy_is_not_written_in_the_place_of_a_better_one(hrmdoc: Command, apart: Path) -> None:
+    log, config = _diverged(apart, 0.1), apart / "run.sh"
+    config.write_text("python train.py --lr $LR --bs 3 --warmup-steps 10\n")
+    refused = hrmdoc("apply", log, "--config", config, "--write")
+    assert refused.status == 2
+    assert "the better remedy cannot be made" in refused.err
+    assert "--warmup-steps 10" in config.read_text()
+    assert hrmdoc("apply", log, "--config", config, "--remedy", "lengthen-warmup", "--write").status == 0
+    assert "--warmup-steps 75" in config.read_text()
+
+
+def test_a_config_that_the_log_contradicts_is_neither_believed_nor_changed(hrmdoc: Command, apart: Path) -> None:
+    log, config = _diverged(apart, 0.1), apart / "c.yaml"
+    config.write_text("optimizer: adamw\nlr: 0.0003\n")
+    told = hrmdoc("analyze", log, config).out
+    assert "says 0.0003 for the learning rate, and the log shows 0.1: the log is believed" in " ".join(told.split())
+    assert "lr-above-typical" in told
+    refused = hrmdoc("apply", log, "--config", config, "--write")
+    assert refused.status == 2
+    assert "c.yaml says lr = 0.0003, but the log shows 0.1" in refused.err
+    assert config.read_text() == "optimizer: adamw\nlr: 0.0003\n"
+
+
+def test_contrary_options_are_refused_and_what_is_not_ours_is_not_written_to_be_started(
+    hrmdoc: Command, apart: Path
+) -> None:
+    log, config = _diverged(apart, 0.1), apart / "c.yaml"
+    config.write_text("optimizer: adamw\nlr: 0.1\n")
+    for words in (["--undo", "--write"], ["--undo", "--diff"], ["--live", "--write"]):
+        done = hrmdoc("apply", log, "--config", config, *words)
+        assert done.status == 2
+        assert "exclude each other" in done.err
+    done = hrmdoc("apply", log, "--config", config, "--write", "--rerun")
+    assert done.status == 2
+    assert config.read_text() == "optimizer: adamw\nlr: 0.1\n"
+    never = hrmdoc("apply", config, "--undo")
+    assert "no patch of this file is known" in never.err
+
+
+def test_an_accelerate_config_gets_no_key_that_accelerate_refuses(hrmdoc: Command, apart: Path) -> None:
+    log, config = apart / "o.log", apart / "accelerate.yaml"
+    rows = ["{'loss': 2.48, 'grad_norm': 1.1, 'learning_rate': 2e-05, 'epoch': 0.01}\n"] * 20
+    log.write_text("".join([*rows, OOM]))
+    text = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: fp16\nnum_processes: 1\n"
+    config.write_text(text)
+    assert hrmdoc("apply", log, "--config", config, "--write").status == 2
+    assert config.read_text() == text

@@ -100,3 +100,11 @@ def test_a_broken_config_has_its_place_in_json(hrmdoc: Command, apart: Path) -> 
     verdicts = {run["run"]["path"]: run["verdict"] for run in json.loads(both.out)["runs"]}
     assert verdicts["broken.yaml"] == "no_data"
     assert verdicts["sound.yaml"] in ("healthy", "info", "warning")
+
+
+def test_a_finding_of_one_file_changes_no_other(hrmdoc: Command, apart: Path) -> None:
+    (apart / "other.yaml").write_text("lr: 0.1\nseed: 7\n")
+    (apart / "Makefile").write_text("all:\n\tpython train.py --lr 0.1\n")
+    done = hrmdoc("preflight", "Makefile")
+    assert "seed-missing" in done.out
+    assert "other.yaml" not in done.out

@@ -239,3 +239,17 @@ def test_a_policy_that_names_nothing_that_exists_is_refused(key: str) -> None:
     settings = Settings(policy=Policy(**{key: ("rol-back",)}))
     with pytest.raises(ConfigError, match=f"policy.{key}: there is no 'rol-back'"):
         adjusted(AnalysisSession("x", settings=Settings()).book, settings)
+
+
+def test_what_was_done_or_cannot_be_done_any_more_is_not_said_to_be_approved(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    treatment = Treatment(ASKING, run, run / "actions.jsonl", Trainer())
+    (asked,) = treatment.treat(sick(run), 1.0)
+    (run / "run.json").write_text('{"schema": "hrmdoc.run/1", "state": "finished"}')
+    assert main(["approve", str(run), asked.id]) == 1
+    assert "the run is finished: nothing is done" in capsys.readouterr().err
+    (run / "run.json").write_text('{"schema": "hrmdoc.run/1", "state": "running"}')
+    (done,) = treatment.treat(sick(run), 2.0)
+    assert done.status == "done"
+    assert main(["approve", str(run), asked.id]) == 2

@@ -260,3 +260,16 @@ def test_a_trainer_that_is_started_anew_is_paused_again(run: Path) -> None:
     assert treatment.treat(low_on_disk(run, 3), 4.0) == [], "its answer takes a while"
     told_by_the_trainer(run, PAUSED)
     assert [one.status for one in treatment.treat(low_on_disk(run, 90), 5.0)] == ["helped", "released"]
+
+
+def test_what_is_gone_at_once_has_not_helped_while_another_sign_of_the_fault_stands(run: Path) -> None:
+    """A spike is over a moment after any action; the loss that stands far above its start is not."""
+    treatment = Treatment(ANY, run, None, Trainer())
+    treatment.treat(diagnosed(run, sick(50)), 100.0)
+    climbing = healthy(50) + "".join(
+        f"step {i} | loss {2 + (i - 50) / 5} | grad_norm 1.0 | lr 5e-05\n" for i in range(50, 400)
+    )
+    news = treatment.treat(diagnosed(run, climbing), 110.0)
+    assert "helped" not in [one.status for one in news]
+    ended = treatment.treat(diagnosed(run, climbing, closed=True), 120.0, closed=True)
+    assert [one.status for one in ended if one.remedy == "roll-back"] == ["ineffective"]

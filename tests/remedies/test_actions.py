@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from hrmdoc.errors import ActionError
-from hrmdoc.remedies.actions import Answer, from_remedy, send
+from hrmdoc.record.records import Event
+from hrmdoc.record.run import Run
+from hrmdoc.remedies.actions import live_facts, Answer, from_remedy, send
 from hrmdoc.rulebook import Remedy, Verify
 
 
@@ -143,3 +145,12 @@ def test_the_action_of_a_remedy_computes_its_values_from_facts() -> None:
 def test_a_patch_is_no_action() -> None:
     with pytest.raises(ActionError, match="is no action"):
         from_remedy(Remedy("p", "P", "patch", "safe", "w", Verify()), {})
+
+
+def test_a_live_rate_is_lowered_from_where_an_action_put_it() -> None:
+    run = Run("")
+    told = '{"event": "action", "action": "set_lr", "status": "%s", "lr": %s, "before": 0.3}'
+    run.add(Event("action", detail=told % ("done", "0.06")))
+    run.add(Event("action", detail=told % ("refused", "5.0")))
+    assert live_facts(run, {"optimizer.lr": 0.3}) == {"optimizer.lr": 0.06}
+    assert live_facts(Run(""), {"optimizer.lr": 0.3}) == {"optimizer.lr": 0.3}

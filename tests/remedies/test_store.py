@@ -247,3 +247,29 @@ def test_any_stack_of_patches_unwinds_byte_for_byte(
     for blob in reversed(contents[:-1]):
         undo(path)
         assert path.read_bytes() == blob
+
+
+def test_a_patch_can_be_taken_back_where_the_folder_was_moved(config: Path) -> None:
+    write(patch(config, b"lr: 2e-5\r\n"))
+    moved = config.parent.rename(config.parent.with_name("elsewhere")) / config.name
+    assert undo(moved).file == str(moved)
+    assert moved.read_bytes() == b"lr: 1e-4\r\n"
+    assert history(moved) == ()
+
+
+def test_a_file_that_is_gone_is_called_gone(config: Path) -> None:
+    write(patch(config, b"lr: 2e-5\r\n"))
+    config.unlink()
+    with pytest.raises(PatchError, match="is not there any more"):
+        undo(config)
+    undo(config, force=True)
+    assert config.read_bytes() == b"lr: 1e-4\r\n"
+
+
+def test_a_journal_of_which_nothing_can_be_read_is_named(config: Path) -> None:
+    write(patch(config, b"lr: 2e-5\r\n"))
+    journal = config.parent / ".hrmdoc" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:40])
+    with pytest.raises(PatchError, match="the last line of the journal is torn") as caught:
+        undo(config)
+    assert caught.value.file == str(journal)

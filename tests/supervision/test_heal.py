@@ -182,3 +182,15 @@ def test_a_remedy_that_waits_for_a_yes_is_asked_for_though_it_could_not_be_appli
     actions, text = _diverging(config, policy)
     assert [one.status for one in actions] == ["asked"]
     assert text == "lr: 0.1\nbs: 3\n"
+
+
+def test_a_script_that_the_user_names_is_patched_as_a_config_is(config: Path) -> None:
+    config.write_text("lr: 0.1\nbs: 3\n")
+    (config.parent / "train.py").write_text(DIVERGES.format(meanwhile=""))
+    script = config.with_name("run.sh")
+    script.write_text(f"{sys.executable} train.py config.yaml --lr 1e-1\n")
+    actions: list[TakenAction] = []
+    log = config.with_name("run.log")
+    heal(["sh", "run.sh"], log, [script], SETTINGS, show_action=actions.append)
+    assert [one.status for one in actions] == ["written", "helped"]
+    assert "--lr 1e-1" not in script.read_text()

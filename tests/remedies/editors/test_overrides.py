@@ -165,3 +165,30 @@ def test_a_value_that_a_variable_gives_and_one_that_is_given_twice_are_refused()
         edited("python t.py lr=$LR seed=1", "lr", "7")
     with pytest.raises(PatchError, match=r"lr is given 2 times \(lines 1, 2\)"):
         edited("python t.py lr=1 \\\n  lr=2", "lr", "7")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "python train.py --lr 1\nrsync -a --delete out/ nas:/out/\n",
+            "python train.py --lr 1 --clip=7\nrsync -a --delete out/ nas:/out/\n",
+        ),
+        (
+            "python prepare.py --out d && python train.py --lr 1 --bs 3 | tee log\n",
+            "python prepare.py --out d && python train.py --lr 1 --bs 3 --clip=7 | tee log\n",
+        ),
+        ('srun bash -c "python train.py --lr 1"\n', 'srun bash -c "python train.py --lr 1 --clip=7"\n'),
+    ],
+)
+def test_a_new_override_goes_to_the_command_that_has_the_settings_of_the_run(text: str, expected: str) -> None:
+    assert OverridesDocument("train.sh", text).insert(("clip",), Scalar("7"), {"lr"}) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["python a.py --lr 1\npython b.py --lr 2\n", "python train.py --bs 3\npython eval.py --ckpt out\n"],
+)
+def test_which_of_two_commands_is_meant_is_not_guessed(text: str) -> None:
+    with pytest.raises(PatchError, match="which of the commands takes clip cannot be told"):
+        OverridesDocument("train.sh", text).insert(("clip",), Scalar("7"), {"lr"})
