@@ -6,10 +6,15 @@ import getpass
 import json
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hrmdoc.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from hrmdoc.live.consent import Reply
+    from hrmdoc.live.taken import TakenAction
 
 
 @click.command("approve")
@@ -24,9 +29,9 @@ def command(path: Path, ident: str | None, *, refuse: bool) -> int:
     `replies/ID` beside the record of actions that holds yes or no.
     """
     from hrmdoc.live import consent
-    from hrmdoc.live.actionlog import FILE, ActionLog
+    from hrmdoc.live.actionlog import FILE
     from hrmdoc.live.state import state_folder
-    from hrmdoc.live.taken import recorded
+    from hrmdoc.live.taken import questions
     from hrmdoc.reports.layout import safe
 
     if not path.exists():
@@ -34,31 +39,35 @@ def command(path: Path, ident: str | None, *, refuse: bool) -> int:
     folder = state_folder(path.resolve())
     if folder is None:
         raise InputError("there is no folder to keep an answer in", file=path)
-    record = list(recorded(folder / FILE))
-    asked = {one.id: one for one in record if one.status == "asked"}
-    latest = {one.remedy: one for one in record if one.status != "withheld"}  # what became of it stands behind
-    over = {name: latest[one.remedy] for name, one in asked.items() if latest[one.remedy].status != "asked"}
-    waiting = {
-        name: one for name, one in asked.items() if name not in over and consent.reply(folder, name) is None
-    }
+    asked, over = questions(folder / FILE)
+    open_ones = (one for name, one in asked.items() if name not in over)
+    waiting = [one for one in open_ones if consent.reply(folder, one.id) is None]
     if ident is None:
-        for name, one in waiting.items():
-            click.echo(f"{name}  {safe(one.remedy)}: {safe(one.what)}, for {safe(one.reason)}")
+        for one in waiting:
+            click.echo(f"{one.id}  {safe(one.remedy)}: {safe(one.what)}, for {safe(one.reason)}")
         if not waiting:
             click.echo("nothing waits for an answer", err=True)
         return 0
     if ident not in asked:
-        known = ", ".join(waiting) or "nothing waits"
+        known = ", ".join(one.id for one in waiting) or "nothing waits"
         raise UsageError(f"nothing was asked by the id {ident!r}", file=path, hint=f"waiting: {known}")
     if ident in over:
-        raise UsageError(f"{asked[ident].remedy} needs no answer any more: it was {over[ident].status}", file=path)
-    word: consent.Reply = "no" if refuse else "yes"
-    if not consent.answer(folder, ident, word):
+        became = f"it was {over[ident].status}"
+        raise UsageError(f"{asked[ident].remedy} needs no answer any more: {became}", file=path)
+    return _answered(path, folder, asked[ident], "no" if refuse else "yes")
+
+
+def _answered(path: Path, folder: Path, one: TakenAction, word: Reply) -> int:
+    """Keeps an answer, and says whether anything can come of it."""
+    from hrmdoc.live import consent
+    from hrmdoc.live.actionlog import FILE, ActionLog
+    from hrmdoc.reports.layout import safe
+
+    if not consent.answer(folder, one.id, word):
         raise InputError("the answer cannot be written", file=folder)
-    one = asked[ident]
-    status = "refused by hand" if refuse else "approved"
+    status = "refused by hand" if word == "no" else "approved"
     entry = {"kind": "answer", "status": status, "what": f"{one.remedy}: {one.what}", "at": time.time()}
-    ActionLog(folder / FILE).append([{**entry, "why": f"{word}, said {_name()}", "id": ident}])
+    ActionLog(folder / FILE).append([{**entry, "why": f"{word}, said {_name()}", "id": one.id}])
     click.echo(f"{status}: {safe(one.remedy)}: {safe(one.what)}", err=True)
     if word == "yes" and not one.files and (state := _ended(path)):
         click.echo(f"the run is {safe(state)}: nothing is done until it runs again under a watch", err=True)

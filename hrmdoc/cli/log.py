@@ -84,7 +84,7 @@ def _line(entry: dict[str, Any]) -> str:
     text = ": ".join(named)
     text += f", for {entry['reason']}" if entry.get("reason") else ""
     text += f", at step {step}" if step is not None else ""
-    text += f": {entry['why']}" if entry.get("why") else ""
+    text = ": ".join(filter(None, (text, str(entry.get("why") or ""))))
     return f"{when}  {safe(str(entry.get('status', '?')), 20):<12} {safe(text)}"
 
 

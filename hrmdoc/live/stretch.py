@@ -41,4 +41,3 @@ def still_shown(analysis: Analysis, remedy: Remedy, reason: str) -> bool:
     causes = (one for one in analysis.diagnosis.hypotheses if one.cause == reason)
     spoken = {found.symptom for one in causes if one.probability >= DECIDED for found in one.for_}
     return not measured.isdisjoint({*remedy.verify.gone, *spoken})
-

@@ -62,6 +62,16 @@ def recorded(record: Path | None) -> Iterator[TakenAction]:
                 yield action
 
 
+def questions(record: Path) -> tuple[dict[str, TakenAction], dict[str, TakenAction]]:
+    """What a person was asked, by its id; and of it what needs no answer any more, with what became of it."""
+    every = [one for one in recorded(record) if one.status != "withheld"]
+    asked = {one.id: one for one in every if one.status == "asked"}
+    latest = {one.remedy: one for one in every}
+    return asked, {
+        name: latest[one.remedy] for name, one in asked.items() if latest[one.remedy].status != "asked"
+    }
+
+
 def shortened(why: str) -> str:
     """A reason that a run gave, as it may be kept and shown."""
     return redact(clean(why, 300))

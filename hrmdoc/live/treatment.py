@@ -17,13 +17,13 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.errors import ActionError, PatchError
 from hrmdoc.live import consent
 from hrmdoc.live.actionlog import ActionLog
+from hrmdoc.live.candidates import begun, candidates, facts_now, foreign, hindered_action, patched
 from hrmdoc.live.offers import live_actions, worded
 from hrmdoc.live.stretch import still_shown, went_on
 from hrmdoc.live.taken import APPLIED, FAILED, Status, TakenAction, recorded, shortened
 from hrmdoc.remedies import actions, store
 from hrmdoc.remedies.patch import Patch
 from hrmdoc.remedies.policy import Gate
-from hrmdoc.remedies.prescribe import Prescription
 from hrmdoc.reports.layout import typed
 from hrmdoc.rulebook import Remedy, current
 from hrmdoc.settings import Policy
@@ -160,7 +160,7 @@ class Treatment:
         if now < self._redone.get(action.remedy, 0.0):
             return []
         self._redone[action.remedy] = now + AGAIN_S
-        request = actions.from_remedy(analysis.book.remedies[action.remedy], _facts(analysis))
+        request = actions.from_remedy(analysis.book.remedies[action.remedy], facts_now(analysis))
         return [self._delivered(action, request, now)]
 
     def _over(
@@ -184,9 +184,9 @@ class Treatment:
             return None  # no trainer that takes actions
         withheld: TakenAction | None = None
         for remedy, reason in live_actions(analysis, self._policy.min_probability):
-            action = _taken(analysis, remedy, reason, remedy.title, now)
+            action = begun(analysis, remedy, reason, remedy.title, now)
             try:
-                request = actions.from_remedy(remedy, _facts(analysis))
+                request = actions.from_remedy(remedy, facts_now(analysis))
                 action = replace(action, what=worded(request))
             except ActionError as error:
                 request, action = {}, replace(action, status="failed", why=error.what)
@@ -246,29 +246,25 @@ class Treatment:
                 named a config, so that what cannot be done to one is no news.
         """
         withheld: TakenAction | None = None
-        chances = {one.cause: one.probability for one in analysis.diagnosis.hypotheses}
-        for cause, group in analysis.prescriptions.items():
-            for one in group[:TRIED]:
-                if one.is_hindered and withheld is None and changeable is not None:
-                    action = _taken(analysis, one.remedy, cause, one.remedy.title, now)
-                    return replace(action, status="withheld", why=shortened(one.obstacle))
-                if one.is_hindered:
-                    return withheld
-                if one.patch is None or not one.patch.edits:
-                    continue
-                action = _patched(analysis, one.patch, one.remedy, cause, now)
-                refusal = self._unlikely(chances[cause]) or _foreign(one)
-                refusal = refusal or (changeable(one.patch) if changeable else None)
-                if refusal:
-                    withheld = withheld or replace(action, status="withheld", why=refusal)
-                elif (hindered := self._allowed(action, one.remedy, now)) is not None:
-                    withheld = withheld or hindered
-                else:
-                    return self._written(action, one.patch)
+        for cause, one in candidates(analysis, TRIED):
+            if one.is_hindered:
+                news = withheld is None and changeable is not None
+                return hindered_action(analysis, one, cause, now) if news else withheld
+            if one.patch is None:
+                continue
+            action = patched(analysis, one.patch, one.remedy, cause, now)
+            refusal = self._unlikely(analysis, cause) or foreign(one)
+            refusal = refusal or (changeable(one.patch) if changeable else None)
+            hindered = replace(action, status="withheld", why=refusal) if refusal else None
+            hindered = hindered or self._allowed(action, one.remedy, now)
+            if hindered is None:
+                return self._written(action, one.patch)
+            withheld = withheld or hindered
         return withheld
 
-    def _unlikely(self, probability: float) -> str | None:
+    def _unlikely(self, analysis: Analysis, cause: str) -> str | None:
         least = self._policy.min_probability
+        probability = next(one.probability for one in analysis.diagnosis.hypotheses if one.cause == cause)
         return (
             None
             if probability >= least
@@ -294,30 +290,3 @@ class Treatment:
             self._gate.record(action.remedy, action.at, applied=action.status in APPLIED)
         if action.status == "released":
             self._gate.forget(action.remedy)
-
-
-def _facts(analysis: Analysis) -> dict[str, Any]:
-    return actions.live_facts(analysis.run, analysis.situation.facts)
-
-
-def _foreign(one: Prescription) -> str | None:
-    """Why a file is not changed that nothing but the run's own record names."""
-    if not one.unnamed or one.patch is None:
-        return None
-    file = one.patch.edits[0].path
-    return f"it lies outside the run's folder; hrmdoc apply --config {typed(str(file))} changes it"
-
-
-def _taken(analysis: Analysis, remedy: Remedy, reason: str, what: str, now: float) -> TakenAction:
-    showing = {symptom.id for symptom in analysis.present}
-    gone = tuple(name for name in remedy.verify.gone if name in showing)
-    return TakenAction(remedy.id, remedy.title, reason, what, "done", now, gone=gone)
-
-
-def _patched(analysis: Analysis, patch: Patch, remedy: Remedy, reason: str, now: float) -> TakenAction:
-    what = ", ".join(f"{change.path} {change.before} -> {change.after}" for change in patch.changes)
-    return replace(
-        _taken(analysis, remedy, reason, what, now),
-        status="written",
-        files=tuple(str(edit.path) for edit in patch.edits),
-    )

@@ -11,8 +11,8 @@ from hrmdoc import rulebook
 from hrmdoc.preflight.config import data_path_of
 from hrmdoc.preflight.data import data_facts
 from hrmdoc.preflight.derived import derived_facts
-from hrmdoc.preflight.impossible import impossible_facts
 from hrmdoc.preflight.imports import import_facts
+from hrmdoc.preflight.impossible import impossible_facts
 from hrmdoc.preflight.machine import Machine, machine_facts
 from hrmdoc.record.records import Damage, Fact
 from hrmdoc.remedies.own_config import config_facts

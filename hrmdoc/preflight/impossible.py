@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,20 +67,26 @@ def impossible_facts(known: Mapping[str, Fact], book: Rulebook) -> Iterator[Fact
     """One fact that names each such setting with its line, standing where the first stands."""
     config = {name: fact for name, fact in known.items() if fact.scope == "config"}
     stated = {key: list(_stated(key, config, book)) for key in LIMITS}
-    wrong = []
-    for key, limit in LIMITS.items():
-        other = [_number(fact.value) or 0 for fact in stated.get(_INSTEAD.get(key, ""), ())]
-        for fact in stated[key]:
-            value = _number(fact.value)
-            replaced = value == 0 and any(one > 0 for one in other)
-            if value is not None and not replaced and (math.isnan(value) or limit.forbids(value)):
-                wrong.append((fact, limit))
-    found = sorted({fact.key: (fact, limit) for fact, limit in wrong}.values(), key=lambda one: one[0].line or 0)
+    wrong = {fact.key: (fact, limit) for fact, limit in _wrong(stated)}
+    found = sorted(wrong.values(), key=lambda one: one[0].line or 0)
     if found:
         told = [f"{fact.key} = {fact.value} ({_place(fact)}) has to be {limit}" for fact, limit in found[:_MOST]]
         more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
         first = found[0][0]
         yield Fact(FACT, "; ".join(told) + more, "run", first.file, first.line)
+
+
+def _wrong(stated: Mapping[str, Sequence[Fact]]) -> Iterator[tuple[Fact, Limit]]:
+    """What lies outside its limit; not a zero by which a config says that another setting counts."""
+    for key, limit in LIMITS.items():
+        others = stated.get(_INSTEAD.get(key, ""), ())
+        replaced = any((_number(fact.value) or 0) > 0 for fact in others)
+        for fact in stated[key]:
+            value = _number(fact.value)
+            if value is None or (value == 0 and replaced):
+                continue
+            if math.isnan(value) or limit.forbids(value):
+                yield fact, limit
 
 
 def _stated(key: str, config: Mapping[str, Fact], book: Rulebook) -> Iterator[Fact]:

@@ -128,6 +128,11 @@ def sizes(before: Mapping[str, Plain], after: Mapping[str, Plain]) -> dict[str, 
     if TIMES not in old:
         _whole(new[TOTAL], new[MICRO])
         return {}  # the program takes what is left
+    return _balanced(old, new, world)
+
+
+def _balanced(old: Mapping[str, int], new: Mapping[str, int], world: int) -> dict[str, int]:
+    """The one of the three that has to follow the others."""
     if new[TOTAL] == new[MICRO] * new[TIMES] * world:
         return {}
     if new[TOTAL] == old[TOTAL]:
@@ -139,5 +144,7 @@ def sizes(before: Mapping[str, Plain], after: Mapping[str, Plain]) -> dict[str, 
 
 def _whole(total: int, by: int) -> int:
     if total % by or not total:
-        raise PatchError(f"a batch of {total} cannot be made of parts of {by}", hint="change the sizes by hand")
+        raise PatchError(
+            f"a batch of {total} cannot be made of parts of {by}", hint="change the sizes by hand"
+        )
     return total // by

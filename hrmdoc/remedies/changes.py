@@ -18,6 +18,7 @@ from hrmdoc.remedies.effects import Effect, check_effects
 from hrmdoc.remedies.patch import FileEdit, KeyChange
 from hrmdoc.remedies.places import Places
 from hrmdoc.remedies.spelled import Spelled
+from hrmdoc.roles.nested import loose
 from hrmdoc.rulebook import Change, ConfigKey, Framework
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Planner:
         sources: the config files, of which the first that holds a key decides.
         common: spellings of any training code.
         options: what programs beside the files declare as options, by the names of their values.
+        assigned: the names to which those programs give values.
     """
 
     def __init__(
@@ -44,9 +46,10 @@ class Planner:
         sources: Sequence[Source],
         common: Framework | None = None,
         options: Mapping[str, str] | None = None,
+        assigned: Mapping[str, str] | None = None,
     ) -> None:
         self.facts = facts
-        self._options = options or {}
+        self._options, self._assigned = options or {}, assigned or {}
         self.framework = framework
         self._common = framework if common is None else common
         self._places = Places(sources)
@@ -241,7 +244,10 @@ class Planner:
         option = next(
             (self._options[name] for name in (*key.keys, *common.keys) if name in self._options), ""
         )
-        name = option or key.keys[0]
+        own_name = (
+            self._assigned[loose(name)] for name in (*key.keys, *common.keys) if loose(name) in self._assigned
+        )
+        name = option or next(own_name, key.keys[0])
         self.changes.append(KeyChange(change.key, "", name, before, own))
         self._words.append(override(option, own) if option else self._word(name, own, None))
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BY_NAME = "its cause is one of several, and no setting speaks for it; --remedy applies it all the same"
 BY_HAND = "done by hand, see hrmdoc explain"
 _ANY = 100
+NOTHING_WRITTEN = "; nothing was written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def _passed_over(passed: Sequence[Prescription]) -> Iterator[str]:
     """Why what stands before the chosen remedy is not made."""
     for one in passed:
         if not one.late:
-            yield f"{one.remedy.id} stands before it: {_reason(one)}"
+            why = _reason(one).replace(NOTHING_WRITTEN, "")  # something else may be, in this very command
+            yield f"{one.remedy.id} stands before it: {why}"
 
 
 def _reason(one: Prescription) -> str:

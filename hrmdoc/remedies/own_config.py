@@ -67,9 +67,7 @@ def facts_of(document: Document, name: str) -> Iterator[Fact]:
         yield Fact(dotted(route), _typed(leaf), "config", name, leaf.line)
 
 
-def framework_of(
-    paths: Iterable[Path], book: Rulebook, logged: Framework | None = None
-) -> Framework | None:
+def framework_of(paths: Iterable[Path], book: Rulebook, logged: Framework | None = None) -> Framework | None:
     """The framework that the config files are written for, by the keys in them; None where that is open.
 
     Args:
@@ -93,5 +91,8 @@ def _speaks(framework: Framework, run: Run) -> bool:
     """Whether the settings of a run are in the words of a framework, beside those that many have."""
     held = {key for scope, key in run.facts if scope == "config"}
     return markers_of(run, framework) > 0 or any(
-        name in held for key, spelling in framework.config.items() if key in _TELLING for name in spelling.keys
+        name in held
+        for key, spelling in framework.config.items()
+        if key in _TELLING
+        for name in spelling.keys
     )

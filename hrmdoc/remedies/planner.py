@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-
 def plan(
     remedy: Remedy,
     facts: Mapping[str, Any],
@@ -47,7 +46,9 @@ def plan(
     paths = [Path(path) for path in config_files]
     code = [path for path in paths if python_text.is_program(path)]
     sources = [files.read(path) for path in paths if path not in code]
-    planner = Planner(facts, framework, sources, common, python_text.options(code))
+    planner = Planner(
+        facts, framework, sources, common, python_text.options(code), python_text.assigned(code)
+    )
     keys = {change.key for change in remedy.changes}
     for change in remedy.changes:
         try:

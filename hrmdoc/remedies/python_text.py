@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hrmdoc.remedies import files
 from hrmdoc.remedies.editors.python_edit import PythonDocument, is_config
+from hrmdoc.roles.nested import loose
 from hrmdoc.text import patterns
 
 if TYPE_CHECKING:
@@ -52,6 +53,17 @@ def places(programs: Sequence[Path], keys: Sequence[str]) -> list[str]:
     return notes
 
 
+def assigned(programs: Sequence[Path]) -> dict[str, str]:
+    """The names to which the programs give values, by how they are looked up: without regard to case.
+
+    Raises:
+        PatchError: a program cannot be read.
+    """
+    texts = [(str(path), files.read(path).text) for path in programs if path.suffix == ".py"]
+    leaves = [PythonDocument(name, text).leaves for name, text in texts]
+    return {loose(str(route[-1])): str(route[-1]) for one in leaves for route in one}
+
+
 def options(programs: Sequence[Path]) -> dict[str, str]:
     """The options of the programs' command lines (`--batch-size`) by the names of their values
     (`batch_size`).
@@ -65,12 +77,18 @@ def options(programs: Sequence[Path]) -> dict[str, str]:
 
 
 def text_to_paste(framework: str, settings: Mapping[str, Plain]) -> str:
-    """The keyword arguments that make the change, one a line; dotted keys become attributes of `config`, and
-    options of the program its words."""
+    """The keyword arguments that make the change, one a line, or plain assignments where the framework's class
+    is not known; dotted keys become attributes of `config`, and options of the program its words."""
     if settings and all(key.startswith("--") for key in settings):
         return " ".join(f"{key}={value}" for key, value in settings.items())
-    name = next((cls for word, cls in _CLASSES.items() if word in framework.lower()), None)
     simple = {key: value for key, value in settings.items() if "." not in key}
-    lines = [f"    {key}={value!r}," for key, value in simple.items()]
-    call = [f"{name or 'TrainingArguments'}(", *lines, "    ...", ")"] if lines else []
-    return "\n".join([*call, *(f"config.{key} = {value!r}" for key, value in settings.items() if "." in key)])
+    dotted = [f"config.{key} = {value!r}" for key, value in settings.items() if "." in key]
+    return "\n".join([*_named(framework, simple), *dotted])
+
+
+def _named(framework: str, settings: Mapping[str, Plain]) -> list[str]:
+    """The lines for settings of one word each."""
+    name = next((cls for word, cls in _CLASSES.items() if word in framework.lower()), None)
+    if not settings or name is None:
+        return [f"{key} = {value!r}" for key, value in settings.items()]
+    return [f"{name}(", *(f"    {key}={value!r}," for key, value in settings.items()), "    ...", ")"]

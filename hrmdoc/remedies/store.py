@@ -195,7 +195,9 @@ def _newest(target: Path) -> tuple[Path, Entry]:
         )
     for journal in filter(_is_torn, _journals(target)):
         hint = f"what the file was before lies in {journal.parent / 'backups'}"
-        raise PatchError("the last line of the journal is torn, so that it names no patch", file=journal, hint=hint)
+        raise PatchError(
+            "the last line of the journal is torn, so that it names no patch", file=journal, hint=hint
+        )
     raise PatchError(
         "no patch of this file is known", file=target, hint="only what hrmdoc wrote can be undone"
     )

@@ -91,7 +91,7 @@ def show_action(action: TakenAction, console: Surface, run: str = "") -> None:
     went = action.status in ("done", "written", "helped")
     icon, colour = ("✓", "green") if went else ("!", "yellow")
     at = time.strftime("%H:%M:%S", time.localtime(action.at))
-    lead = Text(f"{at}  ", style="dim").append(f"{icon} {action.status:<9}", style=colour)
+    lead = Text(f"{at}  ", style="dim").append(f"{icon} {action.status:<11}", style=colour)
     body = Text(f"{safe(run)}: {action.remedy}" if run else action.remedy, style="bold").append(
         f": {safe(action.what)}, for {action.reason}", style="not bold"
     )
@@ -100,7 +100,7 @@ def show_action(action: TakenAction, console: Surface, run: str = "") -> None:
     if action.status == "written":
         back = "; ".join(f"hrmdoc apply {typed(file)} --undo" for file in action.files)
         body.append(f"; to take it back: {back}", style="not bold dim")
-    elif action.status in ("helped", "ineffective"):
+    elif action.gone and action.status in ("helped", "ineffective"):
         verb = "is" if len(action.gone) == 1 else "are"
         body.append(
             f"; {', '.join(action.gone)} {verb} {'over' if went else 'not over'}", style="not bold dim"

@@ -155,7 +155,6 @@ class Patcher:
         self._show(became)
         return helped
 
-
     def _take_back(self, file: Path, action: TakenAction) -> None:
         """Undoes our own patch. One that another actor made on top of it is left alone, and so is ours."""
         newest = store.history(file)[-1:]

@@ -242,11 +242,15 @@ def test_another_remedy_is_not_written_in_the_place_of_a_better_one(hrmdoc: Comm
     assert "--warmup-steps 75" in config.read_text()
 
 
-def test_a_config_that_the_log_contradicts_is_neither_believed_nor_changed(hrmdoc: Command, apart: Path) -> None:
+def test_a_config_that_the_log_contradicts_is_neither_believed_nor_changed(
+    hrmdoc: Command, apart: Path
+) -> None:
     log, config = _diverged(apart, 0.1), apart / "c.yaml"
     config.write_text("optimizer: adamw\nlr: 0.0003\n")
     told = hrmdoc("analyze", log, config).out
-    assert "says 0.0003 for the learning rate, and the log shows 0.1: the log is believed" in " ".join(told.split())
+    assert "says 0.0003 for the learning rate, and the log shows 0.1: the log is believed" in " ".join(
+        told.split()
+    )
     assert "lr-above-typical" in told
     refused = hrmdoc("apply", log, "--config", config, "--write")
     assert refused.status == 2

@@ -10,7 +10,7 @@ import pytest
 from hrmdoc.errors import ActionError
 from hrmdoc.record.records import Event
 from hrmdoc.record.run import Run
-from hrmdoc.remedies.actions import live_facts, Answer, from_remedy, send
+from hrmdoc.remedies.actions import Answer, from_remedy, live_facts, send
 from hrmdoc.rulebook import Remedy, Verify
 
 

@@ -24,9 +24,7 @@ def patched(
 ) -> Patch:
     path = folder / name
     path.write_text(text)
-    return plan(
-        remedy(*changes), facts or {}, BOOK.frameworks[framework], [path], BOOK.frameworks["generic"]
-    )
+    return plan(remedy(*changes), facts or {}, BOOK.frameworks[framework], [path], BOOK.frameworks["generic"])
 
 
 def test_a_floor_stays_below_the_rate_and_a_peak_goes_along(tmp_path: Path) -> None:
@@ -41,7 +39,9 @@ def test_a_floor_that_is_far_below_stays_as_it_is_and_one_stays_where_the_rate_r
     assert after(patched(tmp_path, "generic", "c.yaml", text, LOWER)) == "lr: 0.02\nmin_lr: 0.000001\n"
     raised = Change("optimizer.lr", "multiply", 3)
     text = "lr: 0.1\nmin_lr: 0.01\nmax_lr: 0.1\n"
-    assert after(patched(tmp_path, "generic", "c.yaml", text, raised)) == "lr: 0.3\nmin_lr: 0.01\nmax_lr: 0.3\n"
+    assert (
+        after(patched(tmp_path, "generic", "c.yaml", text, raised)) == "lr: 0.3\nmin_lr: 0.01\nmax_lr: 0.3\n"
+    )
 
 
 def test_nanogpt_gets_a_floor_where_its_default_would_lie_above_the_rate(tmp_path: Path) -> None:

@@ -172,7 +172,10 @@ def test_a_value_that_another_program_fills_in_is_left_alone(tmp_path: Path) -> 
 def test_a_setting_of_words_that_no_file_has_is_added_as_a_word(tmp_path: Path) -> None:
     words = {"steps": True, "epoch": True, "no": False}
     framework = Framework(
-        "f", "F", config={"checkpoint.saved": ConfigKey(("save_strategy",), "bool", words=words)}, markers=("config:output_dir",)
+        "f",
+        "F",
+        config={"checkpoint.saved": ConfigKey(("save_strategy",), "bool", words=words)},
+        markers=("config:output_dir",),
     )
     patch = planned(tmp_path, "output_dir: x\n", Change("checkpoint.saved", "set", True), framework=framework)
     assert after(patch) == "output_dir: x\nsave_strategy: steps\n"

@@ -148,7 +148,9 @@ def test_a_key_that_nobody_has_shown_to_be_read_is_said_and_not_added(
     tmp_path: Path, name: str, text: str
 ) -> None:
     change = Change("optimizer.grad_clip", "set", 0.5)
-    with pytest.raises(PatchError, match=r"(?s)whether its program reads one is not known.*max_grad_norm=0\.5"):
+    with pytest.raises(
+        PatchError, match=r"(?s)whether its program reads one is not known.*max_grad_norm=0\.5"
+    ):
         planned(tmp_path, text, change, framework=HF, name=name)
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from hrmdoc.remedies.planner import plan
 from hrmdoc.remedies.python_text import options, places, text_to_paste
+from hrmdoc.rulebook import Change, ConfigKey, Framework
+from tests.remedies.planning import LOWER, after, planned, remedy
 
 PROGRAM = """import argparse
 parser = argparse.ArgumentParser()
@@ -51,5 +54,24 @@ def test_a_change_is_pasted_as_keyword_arguments_options_or_attributes() -> None
     assert text_to_paste("own", {"--lr": 2e-5, "--batch-size": 8}) == "--lr=2e-05 --batch-size=8"
     assert text_to_paste("own", {"optimizer.lr": 2e-5}) == "config.optimizer.lr = 2e-05"
     both = text_to_paste("own", {"lr": 1, "optimizer.lr": 2}).splitlines()
-    assert both == ["TrainingArguments(", "    lr=1,", "    ...", ")", "config.optimizer.lr = 2"]
+    assert both == ["lr = 1", "config.optimizer.lr = 2"], "a program that nobody knows has no such class"
     assert text_to_paste("own", {}) == ""
+
+
+def test_what_is_pasted_bears_the_name_that_the_program_gives(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("import torch\nLR = 0.5\ntrain(torch.optim.AdamW(lr=LR))\n")
+    framework = Framework("own", "Own", config={"optimizer.lr": ConfigKey(("learning_rate", "lr"))})
+    patch = plan(remedy(LOWER), {"optimizer.lr": 0.5}, framework, [program])
+    assert patch.paste.lower() == "lr = 0.1"
+    assert any("sets" in note for note in patch.notes)
+
+
+def test_a_word_keeps_its_quotes(tmp_path: Path) -> None:
+    framework = Framework("own", "Own", config={"precision": ConfigKey(("dtype",), "str")})
+    for quote in "'\"":
+        patch = planned(
+            tmp_path, f"dtype = {quote}float16{quote}\n", Change("precision", "set", "bf16"), framework=framework,
+            name="c.py",
+        )  # fmt: skip
+        assert after(patch) == f"dtype = {quote}bfloat16{quote}\n"

@@ -45,7 +45,9 @@ def test_warmup_is_a_twentieth_of_the_steps(book: Rulebook) -> None:
     assert warmup({"run.total_steps": 10_000, "current": 2000}) == 2000
 
 
-@pytest.mark.parametrize("name", ["reduce-learning-rate", "lower-hrm-learning-rate", "lower-live-learning-rate"])
+@pytest.mark.parametrize(
+    "name", ["reduce-learning-rate", "lower-hrm-learning-rate", "lower-live-learning-rate"]
+)
 @pytest.mark.parametrize(
     "known",
     [

@@ -63,7 +63,10 @@ def test_early_stopping_is_a_patience_where_the_framework_counts(
     tmp_path: Path, text: str, value: object, expected: str
 ) -> None:
     framework = Framework(
-        "f", "F", config={"eval.early_stopping": ConfigKey(("early_stopping.patience",), "bool")}, markers=("config:lr",)
+        "f",
+        "F",
+        config={"eval.early_stopping": ConfigKey(("early_stopping.patience",), "bool")},
+        markers=("config:lr",),
     )
     assert (
         after(planned(tmp_path, text, Change("eval.early_stopping", "set", value), framework=framework))

@@ -36,5 +36,7 @@ def parse(name: str, text: str) -> Document:
 
         return PythonDocument(name, text)
     raise PatchError(
-        f"a {suffix} file is not edited", file=name, hint="YAML, JSON, Python and key=value files are"
+        f"a {suffix} file is neither read nor edited as a config",
+        file=name,
+        hint="YAML, JSON, Python and key=value files are",
     )

@@ -114,9 +114,7 @@ class OverridesDocument:
         """The text with another value for one override."""
         token = self._one(route)
         if token.bare:
-            raise PatchError(
-                f"--{token.key} is given without a value", file=self.name, line=token.line
-            )
+            raise PatchError(f"--{token.key} is given without a value", file=self.name, line=token.line)
         old = self.text[token.value_start : token.value_end]
         if "$" in old:
             raise PatchError(
@@ -165,26 +163,27 @@ class OverridesDocument:
         before a command are none. Flags that stand alone have their place behind those with values."""
         if self._plain_file():
             return self._order
-        text = _blanked(self.text)
-        ends = [found.start() for found in _ENDS_A_COMMAND.finditer(text)]
-        commands: dict[int, list[_Token]] = {}
-        for token in self._order:
-            if not token.key.isupper():
-                commands.setdefault(bisect(ends, token.start), []).append(token)
-        parts = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-        held = [
-            tokens
-            for number, tokens in commands.items()
-            if _COMMAND.search(parts[number])
-            and (not beside or any(token.key in beside for token in tokens))
-        ]
-        if len(held) > 1 or (commands and beside and not held):
+        commands = self._commands()
+        held = [one for one in commands if not beside or any(token.key in beside for token in one)]
+        if len(held) > 1 or (commands and not held):
             raise PatchError(
                 f"which of the commands takes {dotted(route)} cannot be told", file=self.name,
                 hint="add it by hand to the one that trains",
             )  # fmt: skip
         found = held[0] if held else []
         return [token for token in found if not token.bare] or found
+
+    def _commands(self) -> list[list[_Token]]:
+        """The overrides of each command that starts a program, of those that have any."""
+        text = _blanked(self.text)
+        ends = [found.start() for found in _ENDS_A_COMMAND.finditer(text)]
+        parts = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+        commands: dict[int, list[_Token]] = {}
+        for token in self._order:
+            number = bisect(ends, token.start)
+            if not token.key.isupper() and _COMMAND.search(parts[number]):
+                commands.setdefault(number, []).append(token)
+        return list(commands.values())
 
     def _plain_file(self) -> bool:
         return not _COMMAND.search(self.text)

@@ -3,6 +3,8 @@ read."""
 
 from __future__ import annotations
 
+import json
+
 from hrmdoc.errors import InputError, PatchError
 from hrmdoc.readers.support import python_settings
 from hrmdoc.readers.support.python_syntax import Plain
@@ -54,7 +56,8 @@ class PythonDocument:
             raise PatchError(
                 f"{dotted(route)} {what}", file=self.name, line=one.line, hint="change it by hand"
             )
-        return self.text[: one.start] + _spelled(value) + self.text[one.end :]
+        old = self.text[one.start : one.end]
+        return self.text[: one.start] + _spelled(value, old[:1]) + self.text[one.end :]
 
     def insert(self, route: Route, value: Scalar) -> str:
         """The text with one more name at its end.
@@ -85,5 +88,8 @@ def _tag(value: Plain) -> str:
     return "bool" if isinstance(value, bool) else "str" if isinstance(value, str) else "number"
 
 
-def _spelled(value: Scalar) -> str:
-    return repr(value.text) if value.string else _WORDS.get(value.text, value.text)
+def _spelled(value: Scalar, quote: str = "") -> str:
+    """The value as Python writes it, in the quotes of the one before."""
+    if not value.string:
+        return _WORDS.get(value.text, value.text)
+    return json.dumps(value.text) if quote == '"' else repr(value.text)

@@ -121,7 +121,7 @@ def test_a_yaml_list_of_overrides_is_told_from_other_yaml() -> None:
 
 
 def test_an_unknown_file_type_is_refused() -> None:
-    with pytest.raises(PatchError, match=r"a \.toml file is not edited"):
+    with pytest.raises(PatchError, match=r"a \.toml file is neither read nor edited"):
         parse("c.toml", "lr = 1")
 
 
@@ -181,7 +181,9 @@ def test_a_value_that_a_variable_gives_and_one_that_is_given_twice_are_refused()
         ('srun bash -c "python train.py --lr 1"\n', 'srun bash -c "python train.py --lr 1 --clip=7"\n'),
     ],
 )
-def test_a_new_override_goes_to_the_command_that_has_the_settings_of_the_run(text: str, expected: str) -> None:
+def test_a_new_override_goes_to_the_command_that_has_the_settings_of_the_run(
+    text: str, expected: str
+) -> None:
     assert OverridesDocument("train.sh", text).insert(("clip",), Scalar("7"), {"lr"}) == expected
 
 

@@ -43,7 +43,7 @@ def told(act: Callable[[], object]) -> tuple[str, str | None, int | None, str | 
         ("c.yaml", "- 1\n- 2\n", "the file does not hold a mapping of keys to values", 1),
         ("c.yaml", "a: 1\nb: 2\na: 3\n", "the key a is there twice", 3),
         ("c.yaml", "a: 1\n? [x]\n: 2\n", "a key that is itself a list or a mapping is not supported", 2),
-        ("c.toml", "a = 1", "a .toml file is not edited", None),
+        ("c.toml", "a = 1", "a .toml file is neither read nor edited as a config", None),
     ],
 )
 def test_a_text_that_is_no_document_is_refused_with_its_line(
