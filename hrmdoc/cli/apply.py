@@ -6,22 +6,19 @@ import importlib
 import os
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from hrmdoc.cli.shared.options import console, ids, metric_roles, note_other_runs, run_options, stated_facts
-from hrmdoc.errors import ActionError, InputError, PatchError, UsageError
+from hrmdoc.errors import ActionError, PatchError, UsageError
 
 if TYPE_CHECKING:
     from hrmdoc.analysis import Analysis, AnalysisSession
     from hrmdoc.remedies.choice import Choice
     from hrmdoc.remedies.prescribe import Prescription
 
-_CONFIGS = (".yaml", ".yml", ".py", ".sh")
-"""What ends so is a config and no run."""
 _LONGEST = 4000
 """Characters of a command that can still be pasted."""
 
@@ -74,7 +71,9 @@ def command(
     """
     mode = _mode(diff=diff, write=write, undo=undo, live=live)
     if mode == "undo":
-        return _undo(Path(path), config, force=force)
+        from hrmdoc.cli.shared.undoing import undo as take_back
+
+        return take_back(Path(path), config, force=force)
     if mode == "live":
         return _send(*_session(path, roles, kind, facts, remedy), path)
     if rerun and mode != "write":
@@ -138,8 +137,8 @@ def _write(analysis: Analysis, choice: Choice, again: str, config: Path | None, 
         )
     if outside := _unnamed(choice.prescription):
         raise PatchError(
-            "is what this run seems to be started from, but nothing in its folder says so, and you did not name "
-            "it; nothing was written",
+            "is what this run seems to be started from, but nothing in its folder says so, and you did not "
+            "name it; nothing was written",
             file=outside,
             hint=f"if it is the file that you start from: {again} --write",
         )
@@ -266,36 +265,6 @@ def _show(analysis: Analysis, choice: Choice) -> None:
     if gone:
         verb, within = "is" if len(gone) == 1 else "are", f" within {verify.within}" if verify.within else ""
         click.echo(f"it has helped when {', '.join(gone)} {verb} gone{within}", err=True)
-
-
-def _undo(path: Path, config: Path | None, *, force: bool) -> int:
-    from hrmdoc.remedies import store
-
-    target = config or path
-    if config is None and path.suffix.lower() not in _CONFIGS and (path.is_dir() or not store.history(path)):
-        with suppress(InputError):  # a config that was never patched is no run
-            target = _patched_config(path)
-    entry = store.undo(target, force)
-    click.echo(f"taken back: {entry.file}", err=True)
-    return 0
-
-
-def _patched_config(path: Path) -> Path:
-    """The config of the run at `path` that was patched last."""
-    from hrmdoc.analysis import AnalysisSession
-    from hrmdoc.remedies import store
-    from hrmdoc.remedies.targets import targets
-
-    session = AnalysisSession(str(path))
-    session.read([str(path)])
-    analysis = session.diagnose(closed=True, prescriptions=False)
-    where = targets(analysis.run, analysis.situation, analysis.book)
-    candidates = [*where.files, *where.records]
-    for known in (store.history, store.undone):
-        for candidate in candidates:
-            if known(candidate):
-                return candidate
-    raise PatchError("no config of this run was patched", file=path, hint="name the file with --config")
 
 
 def _rerun(analysis: Analysis, choice: Choice) -> int:

@@ -98,7 +98,8 @@ def outdone_rate(run: Run, stated: Fact | None) -> dict[str, Any]:
 def outdone(facts: Mapping[str, Any]) -> Iterator[str]:
     """Says of a rate that the config does not have that the log was believed."""
     if stated := facts.get("optimizer.lr_stated"):
-        yield f"{stated} for the learning rate, and the log shows {facts['optimizer.lr']:g}: the log is believed"
+        shown = f"the log shows {facts['optimizer.lr']:g}"
+        yield f"{stated} for the learning rate, and {shown}: the log is believed"
 
 
 def _start(run: Run) -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""Settings that cannot be: no training has a rate of zero or below, a batch of nothing or a negative decay."""
+"""Settings that cannot be: no training has a rate of zero or below, a batch of nothing, a negative decay."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ def impossible_facts(known: Mapping[str, Fact], book: Rulebook) -> Iterator[Fact
     wrong = {fact.key: (fact, limit) for fact, limit in _wrong(stated)}
     found = sorted(wrong.values(), key=lambda one: one[0].line or 0)
     if found:
-        told = [f"{fact.key} = {fact.value} ({_place(fact)}) has to be {limit}" for fact, limit in found[:_MOST]]
+        told = [
+            f"{fact.key} = {fact.value} ({_place(fact)}) has to be {limit}" for fact, limit in found[:_MOST]
+        ]
         more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
         first = found[0][0]
         yield Fact(FACT, "; ".join(told) + more, "run", first.file, first.line)

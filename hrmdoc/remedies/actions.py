@@ -46,8 +46,8 @@ class Answer:
 
 
 def live_facts(run: Run, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of a live run as they are by now: its rate is the one that an action set last, not that of its
-    config."""
+    """The facts of a live run as they are by now: its rate is the one that an action set last, not that of
+    its config."""
     now = dict(facts)
     for event in run.events:
         if event.kind == "action" and '"set_lr"' in event.detail and '"done"' in event.detail:

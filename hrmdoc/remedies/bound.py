@@ -1,5 +1,5 @@
-"""Settings that are bound to one that a patch changes: a schedule's own rates, and the batch sizes of which one is
-the product of the others."""
+"""Settings that are bound to one that a patch changes: a schedule's own rates, and the batch sizes of which
+one is the product of the others."""
 
 from __future__ import annotations
 

@@ -77,8 +77,8 @@ def options(programs: Sequence[Path]) -> dict[str, str]:
 
 
 def text_to_paste(framework: str, settings: Mapping[str, Plain]) -> str:
-    """The keyword arguments that make the change, one a line, or plain assignments where the framework's class
-    is not known; dotted keys become attributes of `config`, and options of the program its words."""
+    """The keyword arguments that make the change, one a line, or plain assignments where the framework's
+    class is not known; dotted keys become attributes of `config`, and options of the program its words."""
     if settings and all(key.startswith("--") for key in settings):
         return " ".join(f"{key}={value}" for key, value in settings.items())
     simple = {key: value for key, value in settings.items() if "." not in key}

@@ -106,7 +106,7 @@ class Spelled:
             said = f"{place.source.path.name} says {name} = {own}"
             if f"{canonical}_stated" in self._facts:
                 raise PatchError(
-                    f"{said}, but the log shows {fact:g}: it is set elsewhere, and a change here does nothing",
+                    f"{said}, but the log shows {fact}: it is set elsewhere, and a change here does nothing",
                     hint="change it where it is set: the command line, the environment or the program",
                 )
             self._notes.append(

@@ -278,7 +278,7 @@ def test_an_accelerate_config_gets_no_key_that_accelerate_refuses(hrmdoc: Comman
     log, config = apart / "o.log", apart / "accelerate.yaml"
     rows = ["{'loss': 2.48, 'grad_norm': 1.1, 'learning_rate': 2e-05, 'epoch': 0.01}\n"] * 20
     log.write_text("".join([*rows, OOM]))
-    text = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: fp16\nnum_processes: 1\n"
+    text = "compute_environment: LOCAL_MACHINE\nmixed_precision: fp16\nnum_processes: 1\n"
     config.write_text(text)
     assert hrmdoc("apply", log, "--config", config, "--write").status == 2
     assert config.read_text() == text

@@ -26,8 +26,9 @@ def named(folder: Path, text: str, name: str = "c.yaml") -> tuple[str, str]:
 @pytest.mark.parametrize(
     "line",
     [
-        "lr: -0.001", "lr: 0", "lr: nan", "lr: .nan", "batch_size: 0", "batch_size: -8", "epochs: 0", "warmup_steps: -5",
-        "warmup_ratio: 5", "weight_decay: -1", "dropout: -0.1", "gradient_accumulation_steps: 0", "max_steps: 0",
+        "lr: -0.001", "lr: 0", "lr: nan", "lr: .nan", "batch_size: 0", "batch_size: -8", "epochs: 0",
+        "warmup_steps: -5", "warmup_ratio: 5", "weight_decay: -1", "dropout: -0.1",
+        "gradient_accumulation_steps: 0", "max_steps: 0",
         "optimizer:\n  lr: -0.1",
     ],
 )  # fmt: skip

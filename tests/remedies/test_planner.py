@@ -156,7 +156,7 @@ def test_a_key_that_nobody_has_shown_to_be_read_is_said_and_not_added(
 
 def test_an_option_that_the_program_beside_a_script_declares_is_added(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
-        'parser.add_argument("--lr", type=float)\nparser.add_argument("--max_grad_norm")\nparser.parse_args()\n'
+        'parser.add_argument("--lr")\nparser.add_argument("--max_grad_norm")\nparser.parse_args()\n'
     )
     script = tmp_path / "run.sh"
     script.write_text("python train.py --lr 0.1\nrsync --delete out/ there:out/\n")

@@ -70,8 +70,6 @@ def test_what_is_pasted_bears_the_name_that_the_program_gives(tmp_path: Path) ->
 def test_a_word_keeps_its_quotes(tmp_path: Path) -> None:
     framework = Framework("own", "Own", config={"precision": ConfigKey(("dtype",), "str")})
     for quote in "'\"":
-        patch = planned(
-            tmp_path, f"dtype = {quote}float16{quote}\n", Change("precision", "set", "bf16"), framework=framework,
-            name="c.py",
-        )  # fmt: skip
+        change, text = Change("precision", "set", "bf16"), f"dtype = {quote}float16{quote}\n"
+        patch = planned(tmp_path, text, change, framework=framework, name="c.py")
         assert after(patch) == f"dtype = {quote}bfloat16{quote}\n"

@@ -131,7 +131,8 @@ rate = given[-1] if given else rate
 for i in range(1, 151):
     bad = rate > 0.03 and i > 2
     loss, norm = ("nan", "nan") if bad else (1.9 / (1 + i / 30), 1.4)
-    print(f"step {{i * 10}}/1500 | loss {{loss}} | grad_norm {{norm}} | lr {{rate * min(1, i / 5):.2e}}", flush=True)
+    now = rate * min(1, i / 5)
+    print(f"step {{i * 10}}/1500 | loss {{loss}} | grad_norm {{norm}} | lr {{now:.2e}}", flush=True)
 """
 
 
