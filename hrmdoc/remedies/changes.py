@@ -10,7 +10,7 @@ import msgspec
 from hrmdoc.errors import PatchError
 from hrmdoc.remedies import bound, switches, values
 from hrmdoc.remedies.editors.document import Route, dotted
-from hrmdoc.remedies.editors.scalars import Plain, read, same
+from hrmdoc.remedies.editors.scalars import Plain, read, rounded, same
 from hrmdoc.remedies.edits import Edits
 from hrmdoc.remedies.patch import KeyChange
 from hrmdoc.rulebook import Change, ConfigKey
@@ -92,8 +92,8 @@ class Planner(Edits):
         after = {one.key: one.after for one in self.changes if one.file}
         old = {**before, **{one.key: one.before for one in self.changes if one.key in before}}
         for name, value in bound.sizes(old, after).items():
-            change = Change(name, "set", value)
-            self._set(change, self._spelled.key(change), value)
+            bound_one = Change(name, "set", value)
+            self._set(bound_one, self._spelled.key(bound_one), value)
 
     def _settle_rates(self, place: Place, change: KeyChange) -> None:
         now, new = change.before, change.after
@@ -108,7 +108,7 @@ class Planner(Edits):
         floor = self.framework.config.get("schedule.min_lr")
         least = self.framework.defaults.get(floor.keys[0]) if floor is not None else None
         if floor and isinstance(least, float) and least > float(str(new)) and not self._places.lookup(floor):
-            self._set(Change("schedule.min_lr", "set"), floor, values.rounded(float(str(new)) * 0.1))
+            self._set(Change("schedule.min_lr", "set"), floor, rounded(float(str(new)) * 0.1))
 
     def _is_left_over(self) -> bool:
         """Whether the program computes the accumulation from the batch sizes in the file."""
