@@ -120,6 +120,12 @@ class Edits:
         place = self._reader_of(change, key, own)
         name = self._declared(key) or self._spelled.spelling(place, key)
         route: Route = (name,) if place.flat else tuple(name.split("."))
+        sections = [route[:size] for size in range(1, len(route))]
+        if sum(section not in place.document.routes for section in sections) > 1:
+            raise PatchError(
+                f"{dotted(route)} needs a section that {place.source.path.name} does not have",
+                hint="such sections have to name what they are for; add it by hand",
+            )
         beside = place.known_to(self.framework) | place.known_to(self._common)
         place.edit(route, Wanted(own, key.type), place.insert(route, render(own), beside, bare=self._bare))
         self._changed(KeyChange(change.key, str(place.source.path), dotted(route), before, own))

@@ -117,3 +117,10 @@ def test_a_switch_without_a_value_leaves_and_the_other_one_comes_as_it_stood(tmp
     kept = "accelerate launch train.py --per_device_train_batch_size 8 --fp16 True\n"
     patch = patched(tmp_path, "hf-trainer", "r.sh", kept, Change("precision", "set", "bf16"))
     assert "--fp16 False" in after(patch)
+
+
+def test_half_a_section_is_not_made(tmp_path: Path) -> None:
+    """A scheduler of DeepSpeed without its type is refused by it."""
+    text = '{"optimizer": {"type": "AdamW", "params": {"lr": "auto"}}, "train_micro_batch_size_per_gpu": 8}'
+    with pytest.raises(PatchError, match="needs a section that ds.json does not have"):
+        patched(tmp_path, "deepspeed", "ds.json", text, Change("schedule.warmup_steps", "set", 75))
