@@ -39,7 +39,7 @@ def foreign(one: Prescription) -> str | None:
     if not one.unnamed or one.patch is None:
         return None
     file = one.patch.edits[0].path
-    return f"it lies outside the run's folder; hrmdoc apply --config {typed(str(file))} changes it"
+    return f"no file of the run's folder names it; hrmdoc apply --config {typed(str(file))} changes it"
 
 
 def begun(analysis: Analysis, remedy: Remedy, reason: str, what: str, now: float) -> TakenAction:

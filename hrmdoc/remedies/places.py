@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
@@ -28,6 +28,7 @@ class Place:
     source: Source
     document: Document
     wanted: dict[Route, Wanted]
+    _loosely: dict[str, list[Route]] = field(default_factory=dict)
 
     def route(self, key: str) -> Route | None:
         """Where the file has `key`; a file of a Hydra group (`arch/hrm_v1.yaml`) holds its keys without the
@@ -40,8 +41,10 @@ class Place:
 
     def _spelled_otherwise(self, key: str) -> Route | None:
         """Where a key stands that differs in case and hyphens alone, as `--learning-rate` and `LR` do."""
-        wanted = loose(key)
-        found = [route for route in self.document.leaves if loose(dotted(route)) == wanted]
+        if not self._loosely:
+            for route in self.document.leaves:
+                self._loosely.setdefault(loose(dotted(route)), []).append(route)
+        found = self._loosely.get(loose(key), [])
         return found[0] if len(found) == 1 else None
 
     def known_to(self, framework: Framework) -> set[str]:
@@ -74,6 +77,7 @@ class Place:
     def edit(self, route: Route, want: Wanted, text: str) -> None:
         """Takes over the text of an edit that is to give `want` at `route`."""
         self.wanted[route] = want
+        self._loosely = {}
         self.document = parse(str(self.source.path), text)
 
 
