@@ -76,7 +76,7 @@ def test_the_modules_are_really_away(there: Path) -> None:
         (("analyze", "runs/sick", "--json"), 1, "hrmdoc.diagnosis/1"),
         (("verdict", "runs/sick"), 12, ""),
         (("compare", "runs/sick", "runs/healthy"), 0, ""),
-        (("apply", "runs/sick"), 0, "learning_rate: 0.16"),
+        (("apply", "runs/sick"), 0, "learning_rate: 0.0025"),
         (("apply", "runs/sick", "--write"), 0, ""),
         (("log", "runs/sick"), 0, ""),
         (("bundle", "runs/sick", "-o", "bundle.zip"), 0, ""),

@@ -122,5 +122,5 @@ def test_a_switch_without_a_value_leaves_and_the_other_one_comes_as_it_stood(tmp
 def test_half_a_section_is_not_made(tmp_path: Path) -> None:
     """A scheduler of DeepSpeed without its type is refused by it."""
     text = '{"optimizer": {"type": "AdamW", "params": {"lr": "auto"}}, "train_micro_batch_size_per_gpu": 8}'
-    with pytest.raises(PatchError, match="needs a section that ds.json does not have"):
+    with pytest.raises(PatchError, match=r"needs a section that ds\.json does not have"):
         patched(tmp_path, "deepspeed", "ds.json", text, Change("schedule.warmup_steps", "set", 75))
