@@ -1,5 +1,5 @@
-"""What the paths of a command line stand for: patterns resolved, links beside their targets and what is no run
-left out."""
+"""What the paths of a command line stand for: patterns resolved, links beside their targets left out, and
+what is surely no run."""
 
 from __future__ import annotations
 
