@@ -41,3 +41,19 @@ def test_the_progress_of_a_notebook_counts_the_steps_of_the_whole_run(read: Any,
     assert run.facts["run", "run.epochs"].value == 3
     assert ("run", "run.steps_per_epoch") not in run.facts
     assert points(run, "Training Loss") == [(1, 0.5), (2, 0.4), (3, 0.3)]
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "04/03/2025 01:30:10 {half}",
+        "[04/03/2025 01:30:10 {half}]",
+        "4/3/25 1:30:10 {half}",
+        "2025-04-03 01:30:10 {half}",
+    ],
+)
+@pytest.mark.parametrize("half", ["AM", "PM"])
+def test_the_half_of_the_day_behind_a_stamp_is_no_word_of_the_step(read: Any, stamp: str, half: str) -> None:
+    run = read("".join(f"{stamp.format(half=half)} step {5 * at} loss 2.{90 - at}\n" for at in range(1, 21)))
+    assert {key.metric for key in run.series} == {"loss"}
+    assert [step for step, _ in points(run, "loss")] == list(range(5, 101, 5))
