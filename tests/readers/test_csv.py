@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hrmdoc.readers import csv
+from hrmdoc.readers import csv, discover, read_into
 from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Fact, Points, Record
+from hrmdoc.record.run import Run
 from tests.readers.feeding import curves, fed
 
 
@@ -233,3 +234,14 @@ def test_a_hole_that_a_loss_of_power_left_is_passed_over(hole: str) -> None:
         records = read(text, cuts)
         assert curves(records)["loss"] == [(1, "2.0"), (2, "1.5"), (3, "1.25")]
         assert [one.line for one in records if isinstance(one, Damage)] == [3]
+
+
+def test_a_column_whose_name_stands_again_is_read_under_a_number(tmp_path: Path) -> None:
+    table = "step,loss,loss,acc,step\n" + "".join(
+        f"{i},{3 - i / 9},{2 - i / 9},0.{i},{i}\n" for i in range(1, 9)
+    )
+    (tmp_path / "m.csv").write_text(table)
+    run = Run()
+    read_into(run, discover(tmp_path / "m.csv"))
+    first = {series.key.metric: series.values[0] for series in run.series.values()}
+    assert first == {"loss": 3 - 1 / 9, "loss.1": 2 - 1 / 9, "acc": 0.1}

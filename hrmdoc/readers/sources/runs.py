@@ -25,6 +25,9 @@ from hrmdoc.record.records import Damage
 
 _ONE_FOLDER = frozenset({"clearml", "comet"})
 """Trackers that keep a run as a folder, or a zip file, of several files."""
+_STORES = frozenset({"mlflow"})
+"""Trackers that keep all runs below one folder, a file a value; where there is nothing else, its name is no
+part's."""
 
 
 def runs_below(
@@ -90,7 +93,8 @@ def _below(path: str, sources: Sequence[Source], states: set[str]) -> tuple[list
     if path == STDIN or not _is_folder(folder, sources):
         inside = folders.owned(sources) if len(sources) > 1 else {}
         return _owned(sources, inside)
-    alone = folders.is_part(folder) or folders.is_one_trainer(folder, states)
+    part = folders.is_part(folder) and any(source.reader not in _STORES for source in sources)
+    alone = part or folders.is_one_trainer(folder, states)
     owner = {} if alone or len(sources) < 2 else folders.owned(sources)
     if owner:
         return _owned(sources, owner)

@@ -293,6 +293,14 @@ def test_a_path_that_may_not_be_looked_at_is_missing_among_others(
     assert [(one.what, one.incomplete) for one in problems] == [("cannot be read: Permission denied", True)]
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_the_last_line_of_a_file_counts_whether_or_not_it_has_an_end(tmp_path: Path, end: str) -> None:
+    (tmp_path / "a.log").write_text("step 1 loss 2.0\nstep 2 loss 1.9" + end)
+    run = Run()
+    read_into(run, discover(tmp_path / "a.log"))
+    assert run.line_count == 2
+
+
 def test_a_link_to_nothing_is_not_told_to_be_meant_itself(tmp_path: Path) -> None:
     (tmp_path / "gone.log").symlink_to(tmp_path / "nowhere")
     with pytest.raises(InputError) as raised:
