@@ -79,7 +79,9 @@ def _told_apart(named: Sequence[str], found: Sequence[tuple[str, list[Source]]])
         runs += inside
         loose += rest
     records, settings = folders.parted(ordered(loose))
-    return [_with_settings(run, settings) for run in groups.continued(_by_age(runs + _of_files(records)))]
+    return [
+        _with_settings(run, settings) for run in groups.continued(_by_age(runs + _of_files(records, runs)))
+    ]
 
 
 def _label_of_all(named: Sequence[str], sources: Sequence[Source]) -> str:
@@ -136,13 +138,16 @@ def _owned(sources: Sequence[Source], owner: dict[str, str]) -> tuple[list[RunGr
     return runs, [source for source in loose if source.path not in late]
 
 
-def _of_files(sources: Sequence[Source]) -> list[RunGroup]:
-    """Runs of records that lie in no folder of a run, by what the names of the files say."""
+def _of_files(sources: Sequence[Source], others: Sequence[RunGroup]) -> list[RunGroup]:
+    """Runs of records that lie in no folder of a run, by what the names of the files say. A folder that holds
+    `others` as well is no name of one run."""
     runs: list[RunGroup] = []
+    shared = {one.folder.rpartition("/")[0] for one in others}
     for home, members in gathered(sources, lambda source: folders.home_of(source.path)).items():
         if any(source.reader in _ONE_FOLDER for source in members):
             runs.append(groups.group_of(_label(str(home), members), members))
             continue
+        home = "" if home in shared else home
         stems = gathered(members, stem)
         named = {str(name): inside for name, inside in stems.items() if name}
         apart = sum(map(folders.is_run_name, named)) > 1
@@ -166,7 +171,8 @@ def _label(home: str, members: Sequence[Source]) -> str:
     if len(members) == 1:
         return members[0].path
     begin = os.path.commonprefix([source.path for source in members])  # noqa: RUF071 (of letters, not of folders)
-    return home or begin.rstrip("._-") + "*"
+    alike = begin.rstrip("._-")
+    return home or (members[0].path if not alike or alike.endswith("/") else alike + "*")
 
 
 def _with_settings(run: RunGroup, settings: Sequence[Source]) -> RunGroup:

@@ -268,9 +268,12 @@ def test_a_later_log_beside_folders_of_runs_stays_apart_where_it_tells_another_c
     errors = tmp_path / "slurm-4711.err"
     errors.write_text("torch.OutOfMemoryError: CUDA out of memory.\n")
     newest(beside, errors)
-    last = [Path(path).name for path in paths_of(runs_below(tmp_path))[-1]]
+    *_, run = runs_below(tmp_path)
+    last = [Path(source.path).name for source in run.sources]
     expected = ["slurm-4711.out", "slurm-4711.err"]
     assert last == (["train.log", *expected] if same else expected)
+    (again,) = runs_below(run.folder)  # its name can be typed
+    assert [Path(source.path).name for source in again.sources] == (["train.log"] if same else expected)
     followed = [Path(path).name for path in paths_of(runs_in(discover([str(tmp_path)])))[-1]]
     assert followed == (["train.log", *expected] if same else ["train.log"])
 
