@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,8 +34,8 @@ def command(
     curves part."""
     from hrmdoc.reports.compare import compare
 
-    examined = partial(_examined, **stated(kind, facts, roles))
-    found = compare(examined(sick), examined(healthy))
+    known = stated(kind, facts, roles)
+    found = compare(_examined(sick, known), _examined(healthy, known))
     if as_json:
         from hrmdoc.reports.as_json import plain
 
@@ -49,7 +49,7 @@ def command(
     return 0
 
 
-def _examined(path: str, **known: Any) -> Analysis:
+def _examined(path: str, known: Mapping[str, Any]) -> Analysis:
     """One of the two; of a folder of runs the newest, and the others are named."""
     from hrmdoc.analysis import AnalysisSession
 
