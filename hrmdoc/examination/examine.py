@@ -224,7 +224,7 @@ class Examination:
         facts |= derived(self.run, facts, self.book)
         if self.run.peers:
             facts |= beside(peer_of(self.run, settings_in(canonical, facts)), self.run.peers)
-        return Situation(facts, framework, kind, reason, facts.keys() - stated)
+        return Situation(facts, framework, kind, reason, frozenset(facts.keys() - stated))
 
     def _with_restarts(self) -> None:
         """Adds a resume event for each place at which the steps go on while the seconds that the program has
