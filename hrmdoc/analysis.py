@@ -220,11 +220,13 @@ class AnalysisSession:
             InputError: a path does not exist, or nothing at all could be read.
         """
         problems: list[Damage] = []
-        sources = readers.discover(paths, problems, unpacking=True)
-        groups = readers.runs_in(sources) if len(paths) == 1 else []
-        if groups:
+        if len(paths) == 1:
+            groups = readers.runs_at(paths[0], problems)
             self.other_runs = readers.runs_note(groups)
-        run = groups[-1] if groups else readers.RunGroup(paths[0], tuple(sources), 0.0)
+            run = groups[-1]
+        else:
+            sources = readers.discover(paths, problems, unpacking=True)
+            run = readers.RunGroup(paths[0], tuple(sources), 0.0)
         self.read_run(run, problems)
         if len(paths) == 1 and os.path.isfile(paths[0]):  # one file of those that lie there
             self.lies_as(replace(run, folder=paths[0]))

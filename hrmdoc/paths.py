@@ -88,16 +88,20 @@ def _is_ours(folder: Path) -> bool:
 
 def instead_of(path: str) -> str | None:
     """What to type instead of a path that does not exist: a name like it in the same folder, or what brings
-    a remote file here."""
+    a remote file here; None for one that is there and cannot be read."""
     scheme, mark, rest = path.partition("://")
     if mark:
         if scheme == "file":
             return f"name the file itself: {rest}"
         fetch = f"curl -sL {path}" if scheme.startswith("http") else ""
         return f"only local files are read: {fetch} | hrmdoc analyze -" if fetch and rest else None
+    if os.path.lexists(path):
+        return None
     folder, name = os.path.split(path.rstrip("/"))
     try:
         return did_you_mean(name, os.listdir(folder or "."))
+    except PermissionError:
+        return f"{folder} cannot be looked into"
     except OSError:
         return f"{folder} is no folder either" if folder else None
 

@@ -4,7 +4,7 @@ folder upwards."""
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,7 +17,7 @@ from hrmdoc.errors import ConfigError, did_you_mean
 from hrmdoc.routes import Alerts
 from hrmdoc.rulebook import Rulebook, When
 from hrmdoc.rulebook import current as current_ids
-from hrmdoc.rulebook.rulefile import misfit
+from hrmdoc.rulebook.rulefile import FREE, misfit
 
 LONGEST = 1 << 20
 """Bytes of a settings file."""
@@ -73,7 +73,7 @@ class Settings(Struct, forbid_unknown_fields=True, frozen=True):
 
     rules: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
-    fail_on: Literal["info", "warning", "critical"] = "warning"
+    fail_on: Literal["info", "warning", "critical", "never"] = "warning"
     roles: dict[str, str] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     thresholds: dict[str, Threshold] = field(default_factory=dict)
@@ -166,8 +166,33 @@ def _convert(table: dict[str, Any], path: Path) -> Settings:
         settings = msgspec.convert({**table, "origin": str(path), "alerts_origin": str(path)}, Settings)
     except msgspec.ValidationError as error:
         what, route, hint = misfit(error, Settings)
-        raise ConfigError(f"{'.'.join(route)}: {what}", file=path, hint=hint) from error
+        named = ".".join(_with_names(route, table))
+        raise ConfigError(f"{named}: {what}", file=path, hint=hint) from error
     return msgspec.structs.replace(settings, rules=tuple(str(path.parent / one) for one in settings.rules))
+
+
+def _with_names(route: Sequence[str], table: Any) -> list[str]:
+    """The keys that lead to what does not fit, those that are free to choose too: msgspec leaves them out."""
+    named: list[str] = []
+    for part in route:
+        if part == FREE and isinstance(table, dict):
+            wrong = (name for name, value in table.items() if not _fits(named, name, value))
+            part = next(wrong, part)
+        named.append(part)
+        table = table.get(part) if isinstance(table, dict) else None
+    return named
+
+
+def _fits(route: Sequence[str], name: str, value: Any) -> bool:
+    """Whether one entry of the table at `route` is what it must be."""
+    alone = {name: value}
+    for key in reversed(route):
+        alone = {key: alone}
+    try:
+        msgspec.convert(alone, Settings)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def current(settings: Settings, book: Rulebook) -> Settings:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import IO, TYPE_CHECKING
 
@@ -56,3 +58,19 @@ def end_after(seconds: float) -> None:
 @cache
 def _nowhere() -> IO[str]:
     return open(os.devnull, "w", encoding="utf-8")
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Processes that are started within never get the interrupt of a terminal, which goes to the whole group
+    and is the parent's to handle; one that comes meanwhile reaches this thread behind it."""
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

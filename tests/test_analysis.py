@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 import hrmdoc
+from hrmdoc.analysis import analyze
+from hrmdoc.reports.verdict import sentence
+from hrmdoc.settings import Acknowledgement, Settings
 
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
@@ -157,3 +160,15 @@ def test_folds_in_one_log_are_several_runs_and_no_fault(tmp_path: Path, folds: i
         for one in found.symptoms
         if one.seen and one.id in ("several-runs", "overfitting", "loss-relapse")
     ] == ["several-runs"]
+
+
+def test_a_crash_that_is_acknowledged_is_said_to_be_so_and_is_no_oddity(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(
+        "".join(f"step {i} loss {2 - i / 100:.3f}\n" for i in range(90))
+        + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.\n"
+    )
+    known = Acknowledgement("oom-cuda", "the batch is tried out")
+    found = analyze(log, settings=Settings(acknowledge=(known,)))
+    assert found.verdict == "info"
+    assert sentence(found).endswith("but what is acknowledged: oom-cuda")

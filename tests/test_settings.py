@@ -29,6 +29,11 @@ def test_the_nearest_file_upwards_wins_and_its_rule_folders_are_relative_to_it(t
     assert (found.fail_on, found.rules) == ("critical", (str(tmp_path / "a" / "own"),))
 
 
+def test_settings_take_never_as_the_command_line_does(tmp_path: Path) -> None:
+    (tmp_path / "hrmdoc.toml").write_text('fail_on = "never"\n')
+    assert settings.load(tmp_path).fail_on == "never"
+
+
 def test_a_pyproject_of_others_is_passed_by(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
     assert settings.load(tmp_path).origin == ""
@@ -38,7 +43,10 @@ def test_a_pyproject_of_others_is_passed_by(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("fail-on = 'info'", "did you mean 'fail_on'"),
-        ("fail_on = 'never ever'", "fail_on"),
+        ("fail_on = 'never ever'", "one of info, warning, critical, never"),
+        ("[thresholds.a]\nenter = 1\n[thresholds.b-c]\nleave = 'x'", "thresholds.b-c.leave: Expected `float"),
+        ("[roles]\na = 'train.loss'\nb = 3", "roles.b: Expected `str`"),
+        ("[policy]\nauto = ['x']", "one of safe, guarded"),
         ("fail_on = ", "cannot read the settings"),
         ("[[acknowledge]]\nsymptom = 'loss-spike'", "reason"),
     ],

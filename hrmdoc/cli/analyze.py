@@ -120,9 +120,11 @@ def _several(runs: Runs, form: str, *, quiet: bool, fail_on: str | None) -> int:
     from hrmdoc.reports.runs_table import Row, show_runs, worst
 
     rows, documents, lost = [], [], []
+    missing = runs.incomplete
     for group, done in runs.examined("" if form == "text" else "document"):
         found = done.summary
         said = "; ".join(filter(None, (found.headline, found.blame)))
+        missing |= bool(found.fault)
         rows.append(Row(group.folder, found.verdict, said, runs.named(group)))
         if done.extra:
             documents.append(json.loads(done.extra))
@@ -130,12 +132,13 @@ def _several(runs: Runs, form: str, *, quiet: bool, fail_on: str | None) -> int:
             lost.append(of_summary(found))
             click.echo(f"hrmdoc: {clean(found.path)}: {found.fault}", err=True)
     threshold = fail_on or (runs.settings.fail_on if runs.settings else "warning")
-    code = status(worst(rows), threshold)
+    verdict = worst(rows, missing=missing)
+    code = status(verdict, threshold)
     documents.sort(key=lambda one: str(one["run"]["path"]))
     if form == "json":
         click.echo(dumps_runs(documents))
     elif form != "text":
         put(form, [*results(documents), *lost], threshold)
     else:
-        show_runs(rows, page(), quiet=quiet)
+        show_runs(rows, verdict, page(), quiet=quiet)
     return code

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hrmdoc.cli.shared.options import console, metric_roles, run_options, stated_facts
+from hrmdoc.cli.shared.options import console, note_other_runs, run_options, stated
 
 if TYPE_CHECKING:
+    from hrmdoc.analysis import Analysis
     from hrmdoc.reports.compare import Comparison
 
 
@@ -31,11 +32,10 @@ def command(
 ) -> int:
     """Tell what differs between a SICK and a HEALTHY run: config, environment, and the first step where
     curves part."""
-    from hrmdoc.analysis import analyze
     from hrmdoc.reports.compare import compare
 
-    examined = partial(analyze, facts=stated_facts(kind, facts), metric_roles=metric_roles(roles))
-    found = compare(examined(sick), examined(healthy))
+    known = stated(kind, facts, roles)
+    found = compare(_examined(sick, known), _examined(healthy, known))
     if as_json:
         from hrmdoc.reports.as_json import plain
 
@@ -47,6 +47,16 @@ def command(
     else:
         _show(found)
     return 0
+
+
+def _examined(path: str, known: Mapping[str, Any]) -> Analysis:
+    """One of the two; of a folder of runs the newest, and the others are named."""
+    from hrmdoc.analysis import AnalysisSession
+
+    session = AnalysisSession(path, **known)
+    session.read([path])
+    note_other_runs(session.other_runs)
+    return session.diagnose(closed=True)
 
 
 def _show(found: Comparison) -> None:

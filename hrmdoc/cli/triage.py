@@ -91,7 +91,7 @@ def command(
         click.echo(f"hrmdoc: passed over: {clean(problem.file)}: {clean(problem.what)}", err=True)
     groups = grouped(fleet.runs, by) if by else []
     threshold = fail_on or settings.fail_on
-    code = status(tables.worst(fleet.runs), threshold) if fleet.runs else 0
+    code = status(tables.worst(fleet.runs, fleet.problems), threshold) if fleet.runs else 0
     if form == "json":
         click.echo(tables.as_json(fleet, groups, by or ""))
     elif form == "csv":

@@ -11,6 +11,7 @@ import click
 
 from hrmdoc.cli.shared.options import answered, note_other_runs, run_options, stated
 from hrmdoc.errors import UsageError
+from hrmdoc.text.clean import clean
 
 if TYPE_CHECKING:
     from hrmdoc.supervision.attempts import Attempt
@@ -50,6 +51,7 @@ def command(
        2  RUN cannot be read
     """
     from hrmdoc.analysis import AnalysisSession
+    from hrmdoc.record.records import Damage
     from hrmdoc.supervision.verdict import verdict
 
     how = None if ended is None else status_of(ended)
@@ -60,9 +62,9 @@ def command(
     analysis = session.diagnose(closed=True, prescriptions=False)
     silent = not any(analysis.run.fact(key) for key in ("run.exit_status", "run.process_alive"))
     if analysis.verdict == "no_data" and how is None and silent:
-        raise UsageError(
-            "nothing in it says how the run went", file=newest[0], hint="--status says how it ended"
-        )
+        unread = Damage(newest[0], None, "nothing in it says how the run went")
+        first = next(iter(analysis.run.damages), unread)
+        raise UsageError(clean(first.what), file=first.file, hint="--status says how it ended")
     found = verdict(analysis, status=how, history=before)
     code = answered(found.status)
     click.echo(_document(found, len(before) + 1) if as_json else found.line)

@@ -48,12 +48,17 @@ MOST_MATCHES = 100
 
 
 class Situation(Struct, frozen=True):
-    """What kind of run this is, as far as the records tell: canonical facts, framework, kind, and why."""
+    """What kind of run this is, as far as the records tell: canonical facts, framework, kind, and why.
+
+    Attributes:
+        derived: the facts that nobody states: they follow from the records, or are what is usual.
+    """
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     framework: str = "unknown"
     kind: str = "unknown"
     reason: str = ""
+    derived: frozenset[str] = frozenset()
 
 
 class Examination:
@@ -217,10 +222,11 @@ class Examination:
         if "run.kind" in self._stated:
             reason = "stated by the user"
         facts.setdefault("run.kind", kind)
+        stated = frozenset(facts)
         facts |= derived(self.run, facts, self.book)
         if self.run.peers:
             facts |= beside(peer_of(self.run, settings_in(canonical, facts)), self.run.peers)
-        return Situation(facts, framework, kind, reason)
+        return Situation(facts, framework, kind, reason, frozenset(facts.keys() - stated))
 
     def _with_restarts(self) -> None:
         """Adds a resume event for each place at which the steps go on while the seconds that the program has

@@ -8,7 +8,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from hrmdoc import __version__
 from hrmdoc.fleet.results import plain
 from hrmdoc.fleet.summary import Summary
 from hrmdoc.fleet.triage import Changes, Fleet, Group
+from hrmdoc.record.records import Damage
 from hrmdoc.reports.ink import Text
 from hrmdoc.reports.layout import cell, cut, put, safe, short, typed
 from hrmdoc.reports.runs_table import spelt
@@ -44,7 +45,7 @@ def show(fleet: Fleet, console: Console, *, verbose: bool = False, quiet: bool =
         return
     counts = Counter(run.verdict for run in runs)
     verdicts = ", ".join(f"{counts[name]:,} {spelt(name).lower()}" for name in SEVEREST if counts[name])
-    verdict = worst(runs)
+    verdict = worst(runs, fleet.problems)
     lead = Text(f"{ICONS[verdict]} {spelt(verdict)}  ", style=COLOURS[verdict])
     put(console, lead.append(f"{counted(len(runs), 'run')}: {verdicts}", style="not dim bold"))
     if fleet.changes is not None:
@@ -74,10 +75,12 @@ def show(fleet: Fleet, console: Console, *, verbose: bool = False, quiet: bool =
         )
 
 
-def worst(runs: Sequence[Summary]) -> str:
-    """The verdict over all; runs without data count where there is no other."""
-    counted = [run.verdict for run in runs if run.verdict != "no_data"] or ["no_data"]
-    return min(counted, key=SEVEREST.index)
+def worst(runs: Sequence[Summary], problems: Iterable[Damage] = ()) -> str:
+    """The verdict over all; runs without data count where there is no other. What could not be looked into,
+    by a row of its own or by the `problems`, may hold the fault that the others have not."""
+    judged = [run.verdict for run in runs if run.verdict != "no_data"] or ["no_data"]
+    missing = any(run.fault for run in runs) or any(one.incomplete for one in problems)
+    return min([*judged, *(["incomplete"] if missing else [])], key=SEVEREST.index)
 
 
 def _folded(run: Summary, shown: Counter[str]) -> bool:

@@ -151,7 +151,9 @@ class Growing:
     def _end(self) -> None:
         """The lines of this file are over."""
         self.release()
+        before = self._session.lines
         self._run.extend(self._session.close())
+        self._run.line_count += self._session.lines - before
 
     def _restart(self) -> None:
         """The file is another one now: a rewritten format replaces its points, a rotated or truncated log

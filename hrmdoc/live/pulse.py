@@ -20,7 +20,7 @@ from hrmdoc.record.run import Run
 
 _LONG_GONE_S = 86_400.0
 """What had not grown for so long when the watch began is no run that anybody waits for: it has ended without
-a word, or hung long ago."""
+a word, or hung long ago. Once the watch ends it is judged as a run that nobody watched."""
 _ARRIVALS = 50
 _ENOUGH = 4
 """Arrivals of points, from which on the usual pause between two of them is known."""
@@ -36,6 +36,9 @@ class Pulse:
         steady: seconds of a clock that nobody sets.
         beaten: when the heartbeat that the user named was renewed last, on the steady clock; NaN where that
             is not known.
+
+    Attributes:
+        long_gone: the run had been silent for so long when it was first felt for, and has not moved since.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Pulse:
         self._wall, self._steady = wall, steady
         self._progress: tuple[object, ...] | None = None
         self._moved = math.nan
+        self.long_gone = False
         self._beat: object = None
         self._beaten = math.nan
         self._felt, self._held = -math.inf, math.nan
@@ -88,20 +92,29 @@ class Pulse:
             return
         first, self._progress = self._progress is None, mark
         self._moved = max(came, self._written(where))
-        if first and self._steady() - self._moved > _LONG_GONE_S:
+        self.long_gone = first and self._steady() - self._moved > _LONG_GONE_S
+        if self.long_gone:
             self._moved = math.nan
         if series is not None and not first:
             self._arrivals.append((self._moved, series.came))
 
     def _written(self, files: Iterable[str]) -> float:
         """When the newest of these files was last written, on the steady clock."""
+        return self._steady() - max(0.0, self._wall() - self._stamped(files))
+
+    @property
+    def written(self) -> float:
+        """When the newest of the run's files was last written, as files are stamped; now where none is."""
+        return self._stamped(self._files())
+
+    def _stamped(self, files: Iterable[str]) -> float:
         times = []
         for file in files:
             try:
                 times.append(os.stat(file).st_mtime)
             except OSError:
                 continue
-        return self._steady() - max(0.0, self._wall() - max(times, default=self._wall()))
+        return max(times, default=self._wall())
 
     def _usual(self) -> float:
         """The usual seconds between two points that arrived while somebody watched."""

@@ -30,6 +30,7 @@ from hrmdoc.live.waker import Waker
 from hrmdoc.paths import replace_file
 from hrmdoc.readers import RunGroup
 from hrmdoc.record.records import Fact, Tick
+from hrmdoc.record.run import Sighting
 from hrmdoc.settings import Settings
 
 TAIL, MOST_LINES = 256, 100
@@ -356,6 +357,10 @@ class Watch:
         if self._treatment is not None:  # who acts has to know what room there is for a checkpoint
             session.run.extend(free_space(session.run, self._followed))
         session.run.clock = Tick() if self._ended else self.pulse.tick()
+        if closed and not self._ended and self.pulse.long_gone:
+            session.run.sighting = Sighting(
+                now, self.pulse.written
+            )  # nobody watched: its files tell the rest
         analysis = session.diagnose(closed=closed, prescriptions=closed)
         changes = self.incidents.update(analysis, now, closed=closed)
         if self.folder is not None and (changes or closed):

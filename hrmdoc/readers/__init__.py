@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hrmdoc.readers.sources.feed import open_source, read_into
     from hrmdoc.readers.sources.find import discover
     from hrmdoc.readers.sources.groups import RunGroup, runs_in, runs_note
-    from hrmdoc.readers.sources.runs import runs_below
+    from hrmdoc.readers.sources.runs import runs_at, runs_below
     from hrmdoc.readers.sources.source import Source
     from hrmdoc.readers.support.base import Reader
 
@@ -29,6 +29,7 @@ __all__ = [
     "open_source",
     "read_into",
     "reader",
+    "runs_at",
     "runs_below",
     "runs_in",
     "runs_note",
@@ -40,6 +41,7 @@ _LAZY = {
     "discover": "sources.find",
     "open_source": "sources.feed",
     "read_into": "sources.feed",
+    "runs_at": "sources.runs",
     "runs_below": "sources.runs",
     "runs_in": "sources.groups",
     "runs_note": "sources.groups",

@@ -22,6 +22,8 @@ IGNORED = re.compile(
     r"run\.(path|command|id|name|config_source|kind|pid|started|state|phase|seconds_to_first_step|steps_since_checkpoint|commit)|heartbeat\..*"
 )
 """Facts that differ between any two runs and explain nothing."""
+LOGGED = frozenset({"optimizer.lr", "device.platform"})
+"""Facts of the configuration and the machine that a log without either tells by its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ def differences(sick: Analysis, healthy: Analysis) -> Iterator[Difference]:
         yield from _unequal(section, mine, theirs)
     # Canonical facts tell of runs whose configs are of different frameworks or were only read from logs.
     mine, theirs = dict(sick.situation.facts), dict(healthy.situation.facts)
-    shared = {key: value for key, value in mine.items() if key in theirs}
+    derived = (sick.situation.derived | healthy.situation.derived) - LOGGED
+    shared = {key: value for key, value in mine.items() if key in theirs and key not in derived}
     yield from _unequal("run", shared, {key: theirs[key] for key in shared})
 
 

@@ -21,19 +21,20 @@ class Row:
     named: bool
 
 
-def worst(rows: Sequence[Row]) -> str:
+def worst(rows: Sequence[Row], *, missing: bool = False) -> str:
     """The verdict over several runs. One without data counts where the user named it, or where no other has
-    any: a folder may hold a note beside its runs."""
+    any: a folder may hold a note beside its runs. `missing`: not all could be looked into, which may hold the
+    fault that the others have not."""
     counted = [row.verdict for row in rows if row.named or row.verdict != "no_data"] or ["no_data"]
-    return min(counted, key=SEVEREST.index)
+    return min([*counted, *(["incomplete"] if missing else [])], key=SEVEREST.index)
 
 
-def show_runs(rows: Sequence[Row], console: Surface, *, quiet: bool = False) -> None:
-    """Prints the table, with the verdict of the worst run at both ends; `quiet`: that verdict alone."""
+def show_runs(rows: Sequence[Row], verdict: str, console: Surface, *, quiet: bool = False) -> None:
+    """Prints the table, with the verdict over all at both ends; `quiet`: that verdict alone."""
     ranked = sorted(rows, key=lambda one: (SEVEREST.index(one.verdict), one.path))
     counts = Counter(one.verdict for one in rows)
     verdicts = ", ".join(f"{counts[name]} {spelt(name).lower()}" for name in SEVEREST if counts[name])
-    headline = Text(f"{ICONS[worst(rows)]} {spelt(worst(rows))}  ", style=COLOURS[worst(rows)])
+    headline = Text(f"{ICONS[verdict]} {spelt(verdict)}  ", style=COLOURS[verdict])
     headline.append(f"{len(rows)} runs: {verdicts}", style="not dim bold")
     put(console, headline)
     if quiet:

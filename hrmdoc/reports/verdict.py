@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
@@ -95,25 +95,31 @@ def _scheduled(analysis: Analysis) -> str | None:
 
 def _without_fault(analysis: Analysis) -> str:
     rules = len(analysis.symptoms) - len(analysis.not_evaluated)
-    odd = [symptom.id for symptom in analysis.findings]
+    shown = [symptom.id for symptom in analysis.findings]
+    known = [name for name in shown if name in analysis.acknowledged]
+    odd = [name for name in shown if name not in known]
     if analysis.verdict == "incomplete":
         first, rest = analysis.unread[0], len(analysis.unread) - 1
         others = f", and {counted(rest, 'more place')}" if rest else ""
         missing = f"{place(first.file, first.line)}: {safe(first.what, 160)}{others}"
         return f"not all could be read ({missing}); the rest shows no fault"
     said = f"no fault found in {counted(analysis.run.points, 'value')} by {counted(rules, 'rule')}"
+    if known:
+        said = f"{said} but what is acknowledged: {_named(known)}"
     if (ended := _unfinished(analysis)) is not None:
         return f"{safe(ended.evidence)}; {said}"
     if not odd:
         return said
     if doubted := [name for name in odd if name in analysis.diagnosis.doubted]:
         shows = "show" if len(doubted) > 1 else "shows"
-        return f"{', '.join(doubted[:ODDITIES])} {shows}, but {_experience(analysis)}; no alarm"
-    more = f" and {len(odd) - ODDITIES} more" if len(odd) > ODDITIES else ""
-    return (
-        f"{said}; {counted(len(odd), 'harmless oddity', 'harmless oddities')}: "
-        f"{', '.join(odd[:ODDITIES])}{more}"
-    )
+        return f"{_named(doubted)} {shows}, but {_experience(analysis)}; no alarm"
+    return f"{said}; {counted(len(odd), 'harmless oddity', 'harmless oddities')}: {_named(odd)}"
+
+
+def _named(ids: Sequence[str]) -> str:
+    """The first of some symptoms, and how many more there are."""
+    more = f" and {len(ids) - ODDITIES} more" if len(ids) > ODDITIES else ""
+    return ", ".join(ids[:ODDITIES]) + more
 
 
 def _experience(analysis: Analysis) -> str:

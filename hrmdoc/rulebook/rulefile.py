@@ -3,10 +3,9 @@ nearest valid one."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -46,16 +45,20 @@ class Misfit(NamedTuple):
 
 _UNKNOWN = patterns.lazy(r"unknown field `(?P<key>[^`]*)`")
 _AT = patterns.lazy(r" - at `\$?(?P<route>[^`]*)`")
+FREE = "[...]"
+"""How msgspec names a key that is free to choose."""
+_STEP = patterns.lazy(r"\[\.\.\.\]|[^.\[\]]+")
 
 
 def misfit(error: msgspec.ValidationError, kind: type[Struct]) -> Misfit:
     """Why a value could not be converted to `kind`, taken from the words of msgspec."""
     text = str(error)
     found = _AT.search(text)
-    route = tuple(part for part in re.split(r"[.\[\]]+", found["route"]) if part) if found else ()
+    route = tuple(_STEP.findall(found["route"])) if found else ()
     unknown = _UNKNOWN.search(text)
     if unknown is None:
-        return Misfit(_AT.sub("", text), route, None)
+        words = _words_at(kind, route) if "enum value" in text else []
+        return Misfit(_AT.sub("", text), route, f"one of {', '.join(words)}" if words else None)
     key, known = unknown["key"], _keys_at(kind, route)
     return Misfit(
         f"unknown key {key!r}", (*route, key), did_you_mean(key, known) or f"known keys: {', '.join(known)}"
@@ -63,15 +66,36 @@ def misfit(error: msgspec.ValidationError, kind: type[Struct]) -> Misfit:
 
 
 def _keys_at(kind: type[Struct], route: tuple[str, ...]) -> list[str]:
-    """The keys that are valid where `route` leads; indices and free keys stay in the structure they are
-    in."""
+    """The keys that are valid where `route` leads."""
+    return [field.encode_name for one in _structures_at(kind, route) for field in msgspec.structs.fields(one)]
+
+
+def _structures_at(kind: type[Struct], route: tuple[str, ...]) -> list[type[Struct]]:
+    """The structures that `route` leads to; indices and free keys stay in the one they are in."""
     here: list[type[Struct]] = [kind]
     for part in route:
         types = [
             field.type for one in here for field in msgspec.structs.fields(one) if field.encode_name == part
         ]
         here = [one for found in types for one in _structures(found)] or here
-    return [field.encode_name for one in here for field in msgspec.structs.fields(one)]
+    return here
+
+
+def _words_at(kind: type[Struct], route: tuple[str, ...]) -> list[str]:
+    """The words that are valid where `route` leads, where these are counted."""
+    while route and route[-1].isdigit():
+        route = route[:-1]
+    if not route:
+        return []
+    here: list[Any] = [
+        field.type
+        for one in _structures_at(kind, route[:-1])
+        for field in msgspec.structs.fields(one)
+        if field.encode_name == route[-1]
+    ]
+    while any(map(get_args, here)) and not any(get_origin(one) is Literal for one in here):
+        here = [inner for one in here for inner in get_args(one)]
+    return [str(word) for one in here if get_origin(one) is Literal for word in get_args(one)]
 
 
 def _structures(annotation: Any) -> Iterator[type[Struct]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,3 +110,29 @@ def test_an_empty_path_asks_for_the_variable_that_should_name_it(hrmdoc: Command
     done = hrmdoc(command, "")
     assert done.status == 2
     assert done.err == "hrmdoc: a path is empty\n  hint: is the variable that should name it set?\n"
+
+
+def test_of_a_folder_of_rival_logs_one_is_read_and_the_others_are_named(
+    hrmdoc: Command, apart: Path, healthy_lines: list[str]
+) -> None:
+    (apart / "logs").mkdir()
+    (apart / "logs" / "first.log").write_text("".join(f"step {i} loss {4 - i / 50:.3f}\n" for i in range(90)))
+    (apart / "logs" / "second.log").write_text(
+        "".join(f"step {i} loss {3 - i / 70:.3f}\n" for i in range(90)) + "RuntimeError: CUDA error: out\n"
+    )
+    os.utime(apart / "logs" / "first.log", (1_800_000_000, 1_800_000_000))
+    assert hrmdoc("verdict", "logs").status == 0
+    for command in (("verdict", "logs"), ("series", "logs"), ("compare", "logs", "logs/second.log")):
+        assert "2 runs lie here; this is the newest, logs/first.log" in hrmdoc(*command).err
+
+
+def test_a_verdict_on_what_cannot_be_read_says_why(hrmdoc: Command, apart: Path) -> None:
+    (apart / "train.log.gz").write_bytes(b"\x1f\x8b\x08" + b"\xff" * 900)
+    done = hrmdoc("verdict", "train.log.gz")
+    assert done.status == 2
+    assert "train.log.gz: begins as gzip data, which is damaged from its start" in done.err
+
+
+def test_a_pipe_that_is_named_is_told_how_streams_are_read(hrmdoc: Command, apart: Path) -> None:
+    os.mkfifo(apart / "pipe")
+    assert "redirect it to standard input and pass `-`" in " ".join(hrmdoc("analyze", "pipe").out.split())

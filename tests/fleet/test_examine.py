@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hrmdoc import readers
+from hrmdoc import readers, systems
 from hrmdoc.fleet.engines import Limits
 from hrmdoc.fleet.examine import examined
 from hrmdoc.fleet.summary import Summary
@@ -96,3 +96,23 @@ def test_a_run_that_takes_too_long_is_ended_and_the_rest_goes_on(fleet: Path) ->
     found = summaries(examined(groups, REQUEST, jobs=1, limits=Limits(seconds=0.001, seconds_a_byte=0.0)))
     assert len(found) == 6
     assert all("took more than" in one.fault for one in found.values())
+
+
+def test_an_interrupt_of_the_terminal_does_not_reach_a_process_that_begins(fleet: Path) -> None:
+    struck: Any = Deadly(signal.raise_signal, signal.SIGINT)  # arrives with what is asked of every run
+    groups = readers.runs_below(fleet)[:2]
+    found = summaries(examined(groups, Request(Settings(), {"metric_roles": struck}), jobs=1))
+    assert [one.fault for one in found.values()] == ["", ""]
+
+
+def test_an_interrupt_that_is_held_comes_behind_what_it_was_held_for() -> None:
+    reached: list[str] = []
+
+    def work() -> None:
+        with systems.interrupts_held():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("its end")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert reached == ["its end"]

@@ -303,3 +303,21 @@ def test_gpu_hours_of_a_group_are_not_nought_where_nothing_is_known_of_them(
     rows = list(csv.DictReader(io.StringIO(shown("runs", "--group-by", "cause", "--csv"))))
     assert rows
     assert {row["lost_gpu_hours"] for row in rows} == {""}
+
+
+@pytest.mark.parametrize("place", ["run_9/train.log.gz", "run_0/rank1.log.gz"])
+def test_what_cannot_be_read_is_missing_among_healthy_runs(
+    apart: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    for number in range(2):
+        write_run(apart / "runs" / f"run_{number}")
+    assert main(["triage", "runs"]) == main(["analyze", "runs"]) == 0
+    damaged = apart / "runs" / place
+    damaged.parent.mkdir(exist_ok=True)
+    damaged.write_bytes(b"\x1f\x8b\x08" + b"\xff" * 900)
+    capsys.readouterr()
+    for command in ("triage", "analyze"):
+        assert main([command, "runs"]) == 2
+        assert capsys.readouterr().out.startswith("? INCOMPLETE")
+    write_run(apart / "runs" / "run_2", oom=True)
+    assert main(["triage", "runs"]) == main(["analyze", "runs"]) == 1

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hrmdoc.analysis import Prepared, analyze
+from hrmdoc.live.many.fleet_watch import FleetWatch
 from hrmdoc.live.watch import Update, Watch
 
 START = 1_790_000_000
@@ -156,3 +158,21 @@ def test_the_heartbeat_of_another_clock_has_not_lapsed_while_it_is_renewed(tmp_p
     assert not lapsed()
     now += 130
     assert lapsed()
+
+
+@pytest.mark.parametrize("hours", [23, 25, 900])
+def test_a_short_watch_of_a_run_that_fell_silent_long_ago_does_not_call_it_healthy(
+    tmp_path: Path, hours: int
+) -> None:
+    log, end = tmp_path / "runs" / "a" / "train.log", time.time() - hours * 3600
+    log.parent.mkdir(parents=True)
+    stamped = (time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(end - 20 * (199 - i))) for i in range(200))
+    log.write_text("".join(f"{at} step {i}/10000 loss {2 - i / 1000}\n" for i, at in enumerate(stamped)))
+    os.utime(log, (end, end))
+    *_, last = Watch(str(log)).updates(once=True)
+    silent, verdict = ("stall", "critical") if hours < 24 else ("stopped-short", analyze(log).verdict)
+    assert silent in {one.id for one in last.analysis.present}
+    assert last.analysis.verdict == verdict
+    fleet = FleetWatch(str(tmp_path / "runs"), Prepared.of(), old=True)
+    assert [one.entry.verdict for one in fleet.examine_all() if one.kind == "examined"] == [verdict]
+    assert [entry.state for entry in fleet.entries.values()] == ["idle"]

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hrmdoc.readers import csv
+from hrmdoc.readers import csv, discover, read_into
 from hrmdoc.readers.support.base import Context
 from hrmdoc.record.records import Damage, Fact, Points, Record
+from hrmdoc.record.run import Run
 from tests.readers.feeding import curves, fed
 
 
@@ -281,3 +282,14 @@ def test_blank_cells_are_told_the_same_in_any_cut(cuts: list[int], kept: int) ->
 def test_what_waits_is_told_where_another_header_follows() -> None:
     found = curves(read("step,loss,eval_loss\n1,2.0,nan\n2,1.9,nan\nstep,loss,eval_loss,lr\n3,1.8,1.7,0.1\n"))
     assert [step for step, value in found["eval_loss"] if value == "nan"] == [1, 2]
+
+
+def test_a_column_whose_name_stands_again_is_read_under_a_number(tmp_path: Path) -> None:
+    table = "step,loss,loss,acc,step\n" + "".join(
+        f"{i},{3 - i / 9},{2 - i / 9},0.{i},{i}\n" for i in range(1, 9)
+    )
+    (tmp_path / "m.csv").write_text(table)
+    run = Run()
+    read_into(run, discover(tmp_path / "m.csv"))
+    first = {series.key.metric: series.values[0] for series in run.series.values()}
+    assert first == {"loss": 3 - 1 / 9, "loss.1": 2 - 1 / 9, "acc": 0.1}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from hrmdoc.analysis import analyze
 from hrmdoc.record.records import FloatArray, Points
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
-from hrmdoc.reports.compare import parting
+from hrmdoc.reports.compare import differences, parting
 
 NOISE = np.random.default_rng(0).normal(0, 0.02, (2, 200))
 FALL = 2 * np.exp(-np.arange(200) / 60) + 0.5
@@ -72,3 +75,19 @@ def test_what_is_not_finite_in_another_way_is_away(sick: float, healthy: float) 
 
 def test_runs_without_shared_steps_are_not_compared() -> None:
     assert parting("train.loss", series(FALL), series(FALL, first=1000)) is None
+
+
+def test_what_is_usual_and_what_a_clock_says_are_no_difference_of_two_runs(tmp_path: Path) -> None:
+    logs = [tmp_path / "a.log", tmp_path / "b.log"]
+    for log, rate, pause in zip(logs, (3e-4, 6e-4), (30, 45), strict=True):
+        settings = f"Namespace(lr={rate}, weight_decay=0.1, batch_size=8, optimizer='adamw')\n"
+        seconds = range(0, 50 * pause, pause)
+        clocks = (f"2025-03-01 10:{at // 60:02d}:{at % 60:02d}" for at in seconds)
+        log.write_text(
+            settings
+            + "".join(f"{at} step {i} loss {2 - i / 90:.3f} accuracy 0.{i}\n" for i, at in enumerate(clocks))
+        )
+    mine, theirs = map(analyze, logs)
+    for key in ("run.usual_interval", "optimizer.weight_decay_high"):
+        assert mine.situation.facts[key] != theirs.situation.facts[key]
+    assert {one.key for one in differences(mine, theirs)} == {"lr", "optimizer.lr"}

@@ -87,6 +87,11 @@ class Runs:
         """Whether there is more than one."""
         return len(self.groups) > 1
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether something was passed by that may hold a fault."""
+        return any(problem.incomplete for problem in self._problems)
+
     def named(self, group: RunGroup) -> bool:
         """Whether the user named this run itself, rather than a folder that it lies in."""
         return not self.several or group.folder in {os.path.normpath(path) for path in self.paths}

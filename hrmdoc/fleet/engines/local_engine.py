@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 
@@ -74,7 +75,8 @@ class _Lane:
                 initargs=(self._request, self._memory, dict(os.environ)),
             )
         self._item, self._begun = item, time.monotonic()
-        future = self._pool.submit(_examined, item, self._limits.time_for(item))
+        with systems.interrupts_held():
+            future = self._pool.submit(_examined, item, self._limits.time_for(item))
         self._process = next(iter(self._pool._processes.values()), None)
         return future
 
@@ -129,6 +131,7 @@ def _context() -> BaseContext:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["hrmdoc.fleet.preload"])
+    resource_tracker.ensure_running()  # the fork server starts it, and then lets interrupts through again
     return context
 
 

@@ -125,7 +125,7 @@ class FleetWatch:
         update = watch.finish()
         entry.take(update)
         yield News("examined", entry, watch, update)
-        entry.set_aside("ended" if watch.over else "running")
+        entry.set_aside("ended" if watch.over else "idle" if entry.written_s > IDLE_S else "running")
 
     @property
     def busy(self) -> bool:

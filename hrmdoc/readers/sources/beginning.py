@@ -45,10 +45,15 @@ class Listing(Struct, frozen=True):
 
 
 class Search(Struct):
-    """One search through several paths: which files were met, and what was passed by."""
+    """One search through several paths: which files were met, and what was passed by.
+
+    Attributes:
+        several: more than one path was named; one that is there and can be no record is then passed by.
+    """
 
     unpacking: bool
     how: Listing
+    several: bool = False
     noted: list[Damage] = field(default_factory=list)
     seen: set[tuple[object, ...]] = field(default_factory=set)
 

@@ -102,7 +102,9 @@ def _records(
                 if block and budget.seconds_left < 0:
                     yield budget.timed_out()
                     break
+            before = session.lines
             yield from budget.limited(session.close())
+            run.line_count += session.lines - before  # the last line of a file may have no end
             yield from budget.rest()
     except OSError as error:
         yield Damage(source.path, None, f"cannot be read: {error.strerror or error}", incomplete=True)

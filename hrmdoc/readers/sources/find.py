@@ -31,6 +31,10 @@ from hrmdoc.record.records import Damage
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
+_STREAM = (
+    "is a pipe, socket or device, not a file; to read a stream, redirect it to standard input and pass `-`"
+)
+
 
 def discover(paths: Paths, problems: list[Damage] | None = None, *, unpacking: bool = False) -> list[Source]:
     """Every readable source of a run, in the order in which they are to be read.
@@ -62,7 +66,7 @@ def discover_each(
     paths = [os.fspath(path) for path in named]
     if not paths:
         raise InputError("no path was given")
-    search = Search(unpacking, how or Listing())
+    search = Search(unpacking, how or Listing(), several=len(paths) > 1)
     noted = search.noted
     try:
         found = [(path, list(_at_path(path, search))) for path in paths]
@@ -101,11 +105,10 @@ def _at_path(path: str, search: Search) -> Iterator[Source]:
         if (holder := archives.holder_of(path)) and _is_archive(holder[0]):
             yield from _packed(*holder, search)
             return
-        raise InputError(
-            _missing(path) if isinstance(error, FileNotFoundError) else f"cannot be read: {error}",
-            hint=instead_of(path),
-            file=path,
-        ) from error
+        gone = isinstance(error, FileNotFoundError)
+        what = _missing(path) if gone else f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        _pass_by(path, what, search, hint=instead_of(path), incomplete=not gone, error=error)
+        return
     if stat.S_ISDIR(status.st_mode):
         yield from _walk(path, search)
     elif stat.S_ISREG(status.st_mode) and _is_archive(path):
@@ -113,11 +116,28 @@ def _at_path(path: str, search: Search) -> Iterator[Source]:
     elif stat.S_ISREG(status.st_mode):
         yield from source_of(path, status, search, explicit=True)
     else:
-        raise InputError(
-            "is a pipe, socket or device, not a file",
-            file=path,
-            hint="to read a stream, pass `-` and redirect it to standard input",
-        )
+        _pass_by(path, _STREAM, search, hint=None, incomplete=False)
+
+
+def _pass_by(
+    path: str,
+    what: str,
+    search: Search,
+    *,
+    hint: str | None,
+    incomplete: bool,
+    error: Exception | None = None,
+) -> None:
+    """Notes what a named path is that is there and no record, such as a link to nothing among the files of a
+    pattern.
+
+    Raises:
+        InputError: no other path was named, or there is nothing at all.
+    """
+    there = os.path.lexists(path) or isinstance(error, PermissionError)
+    if not (search.several and there):
+        raise InputError(what, hint=hint, file=path) from error
+    search.noted.append(Damage(path, None, what, incomplete=incomplete))
 
 
 def _missing(path: str) -> str:

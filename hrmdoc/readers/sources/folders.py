@@ -179,11 +179,6 @@ def is_run_name(name: str) -> bool:
     return _RUN_NAME.fullmatch(name) is not None
 
 
-def is_flat(sources: Iterable[Source]) -> bool:
-    """Whether all files lie in one folder."""
-    return len({source.path.replace("\\", "/").rpartition("/")[0] for source in sources}) == 1
-
-
 def home_of(path: str) -> str:
     """The folder of the run that a file belongs to: its own, or the one above folders of parts."""
     folder = path.replace("\\", "/").rpartition("/")[0]

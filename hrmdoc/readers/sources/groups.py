@@ -19,7 +19,9 @@ from msgspec import Struct, structs
 
 from hrmdoc import readers
 from hrmdoc.readers.sources import folders
+from hrmdoc.readers.sources.rivals import are_rivals
 from hrmdoc.readers.sources.source import Source
+from hrmdoc.readers.sources.stems import gathered, stem
 from hrmdoc.readers.support import names
 from hrmdoc.record.records import Event, Points, Record
 from hrmdoc.text import patterns
@@ -66,7 +68,7 @@ def runs_in(sources: Sequence[Source]) -> list[RunGroup]:
     them apart.
 
     Files outside of all run folders, such as a printed log beside `lightning_logs`, go to the last run if
-    they were written after it began, and settings always do. A last `version_N` that goes on where the one
+    they are its late records, and settings always do. A last `version_N` that goes on where the one
     before ended is one run with it.
     """
     if len(sources) < 2:
@@ -84,12 +86,19 @@ def runs_in(sources: Sequence[Source]) -> list[RunGroup]:
         key=lambda g: (g.changed, names.natural(g.folder)),
     )
     found = continued(found)
-    begun = min(source.started for source in found[-1].sources)
-    kept = {source.path for source in loose if source.reader in folders.SETTINGS or source.mtime >= begun}
+    kept = {source.path for source in folders.parted(loose)[1]} | late_records(loose, found[-1].sources)
     kept |= {source.path for source in found[-1].sources}
     last = {source.path: source for source in found[-1].sources}
     members = [last.get(source.path, source) for source in sources if source.path in kept]
     return [*found[:-1], structs.replace(group_of(found[-1].folder, members), before=found[-1].before)]
+
+
+def late_records(loose: Iterable[Source], newest: Sequence[Source]) -> set[str]:
+    """Paths of the records beside the folders of runs that belong to the newest run: those that were written
+    after it began and do not tell a course of their own, as the log of another job does."""
+    begun = min(source.started for source in newest)
+    late = gathered((source for source in folders.parted(loose)[0] if source.mtime >= begun), stem)
+    return {source.path for beside in late.values() if not are_rivals((beside, newest)) for source in beside}
 
 
 def runs_note(groups: Sequence[RunGroup]) -> str:

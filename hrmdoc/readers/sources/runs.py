@@ -6,37 +6,28 @@ file beside a log, `train.csv` and `val.csv`, rotated logs, standard output and 
 
 from __future__ import annotations
 
-import glob
 import os
-import re
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import structs
 
 from hrmdoc import readers
 from hrmdoc.readers.sources import find, folders, groups, remote
+from hrmdoc.readers.sources.asked import named_once
 from hrmdoc.readers.sources.beginning import Listing
 from hrmdoc.readers.sources.groups import RunGroup
+from hrmdoc.readers.sources.order import ordered
 from hrmdoc.readers.sources.rivals import are_rivals
 from hrmdoc.readers.sources.source import STDIN, Source
+from hrmdoc.readers.sources.stems import gathered, stem
 from hrmdoc.readers.support import names
-from hrmdoc.readers.tables.labels import metric_of
 from hrmdoc.record.records import Damage
-from hrmdoc.text import patterns
 
-_BESIDE_A_LOG = frozenset(
-    {"tfevents", "hf_state", "nvidia_smi", "exposition", "powermetrics", "flight_recorder", "torchrun"}
-)
 _ONE_FOLDER = frozenset({"clearml", "comet"})
 """Trackers that keep a run as a folder, or a zip file, of several files."""
-_PATTERN = frozenset("*?[")
-_PART_WORDS = patterns.lazy(
-    r"(?:^|[._-])(?:(?:global|local)?(?:rank|worker|gpu|node|proc|process|device)[._-]?\d+|(?:stdout|stderr|out|err|output|console"
-    r"|logs?|train|training|val|valid|validation|eval|evaluation|dev|test))+(?=[._-]|$)",
-    re.IGNORECASE,
-)
-"""Words in the name of a file that say which part of a run it is, not which run."""
+_STORES = frozenset({"mlflow"})
+"""Trackers that keep all runs below one folder, a file a value; where there is nothing else, its name is no
+part's."""
 
 
 def runs_below(
@@ -58,19 +49,25 @@ def runs_below(
     Raises:
         InputError: a path does not exist, or nothing at all can be read.
     """
-    named = _named_once([paths] if isinstance(paths, str | os.PathLike) else paths)
+    named = named_once([paths] if isinstance(paths, str | os.PathLike) else paths)
     noted = [] if problems is None else problems
     found = find.discover_each(named, noted, unpacking=True, how=how)
-    everything = [source for _, sources in found for source in sources]
     if one_run:
+        everything = ordered([source for _, sources in found for source in sources])
         return [groups.group_of(_label_of_all(named, everything), everything)]
-    return [one for run in _told_apart(named, found, everything) for one in _in_database(run)]
+    return [one for run in _told_apart(named, found) for one in _in_database(run)]
 
 
-def _told_apart(
-    named: Sequence[str], found: Sequence[tuple[str, list[Source]]], everything: Sequence[Source]
-) -> list[RunGroup]:
+def runs_at(path: str | os.PathLike[str], problems: list[Damage]) -> list[RunGroup]:
+    """As `runs_below` of one path, where one run is read: a database is one, of which its reader takes the
+    newest, and the others are to be named."""
+    named = named_once([path])
+    return _told_apart(named, find.discover_each(named, problems, unpacking=True))
+
+
+def _told_apart(named: Sequence[str], found: Sequence[tuple[str, list[Source]]]) -> list[RunGroup]:
     """The runs of the files and folders that were found below each named path."""
+    everything = ordered([source for _, sources in found for source in sources])
     recorded, _ = folders.parted(everything)
     if not recorded or (len(recorded) < 2 and len(named) == 1):
         return [groups.group_of(_label_of_all(named, everything), everything)]
@@ -81,44 +78,14 @@ def _told_apart(
         inside, rest = _below(path, sources, states)
         runs += inside
         loose += rest
-    records, settings = folders.parted(loose)
-    return [_with_settings(run, settings) for run in groups.continued(_by_age(runs + _of_files(records)))]
+    records, settings = folders.parted(ordered(loose))
+    return [
+        _with_settings(run, settings) for run in groups.continued(_by_age(runs + _of_files(records, runs)))
+    ]
 
 
 def _label_of_all(named: Sequence[str], sources: Sequence[Source]) -> str:
     return named[0] if len(named) == 1 else groups.common(sources)
-
-
-def _named_once(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Paths with patterns resolved; a link is left out where its target is named as well."""
-    named = [found for path in paths for found in _resolved(os.fspath(path))]
-    if len(named) > 1:
-        named = [path for path in named if not _passed_by(path)] or named
-    direct = {os.path.realpath(path) for path in named if not os.path.islink(path)}
-    kept: dict[str, str] = {}
-    for path in named:
-        real = path if path == STDIN or remote.is_remote(path) else os.path.realpath(path)
-        if not (os.path.islink(path) and real in direct):
-            kept.setdefault(real, path)
-    return list(kept.values())
-
-
-def _resolved(path: str) -> list[str]:
-    """The paths that a pattern stands for; a path that exists is no pattern."""
-    if remote.is_remote(path):
-        return remote.resolved(path)
-    if os.path.lexists(path) or _PATTERN.isdisjoint(path):
-        return [path]
-    return sorted(glob.glob(path)) or [path]
-
-
-def _passed_by(path: str) -> bool:
-    """Whether one of several named paths is surely no run: a report, a picture, a cache."""
-    name = os.path.basename(os.path.normpath(path))
-    if os.path.isdir(path):
-        return names.is_no_log_folder(name) or names.is_no_run_folder(path)
-    ending = name.rpartition(".")[2].lower()
-    return os.path.isfile(path) and names.is_no_log(name) and ending not in ("zip", "tar", "tgz", "ipynb")
 
 
 def _below(path: str, sources: Sequence[Source], states: set[str]) -> tuple[list[RunGroup], list[Source]]:
@@ -128,7 +95,8 @@ def _below(path: str, sources: Sequence[Source], states: set[str]) -> tuple[list
     if path == STDIN or not _is_folder(folder, sources):
         inside = folders.owned(sources) if len(sources) > 1 else {}
         return _owned(sources, inside)
-    alone = folders.is_part(folder) or folders.is_one_trainer(folder, states)
+    part = folders.is_part(folder) and any(source.reader not in _STORES for source in sources)
+    alone = part or folders.is_one_trainer(folder, states)
     owner = {} if alone or len(sources) < 2 else folders.owned(sources)
     if owner:
         return _owned(sources, owner)
@@ -138,11 +106,14 @@ def _below(path: str, sources: Sequence[Source], states: set[str]) -> tuple[list
 
 
 def _apart_by_name_or_course(sources: Sequence[Source]) -> bool:
-    """Whether the files of a folder name runs, or tell several; also where none is a record."""
-    stems = _gathered(folders.parted(sources)[0], _stem)
-    if len(stems) > 1 and all(folders.is_run_name(str(stem)) for stem in stems):
+    """Whether the files of a folder name runs, or those of one folder in it tell several; also where none is
+    a record."""
+    records, _ = folders.parted(sources)
+    named = gathered(records, stem)
+    if len(named) > 1 and all(folders.is_run_name(str(name)) for name in named):
         return True
-    return not stems or (folders.is_flat(sources) and are_rivals(stems.values()))
+    homes = gathered(records, lambda source: folders.home_of(source.path))
+    return not named or any(are_rivals(gathered(members, stem).values()) for members in homes.values())
 
 
 def _is_folder(path: str, sources: Sequence[Source]) -> bool:
@@ -153,30 +124,32 @@ def _is_folder(path: str, sources: Sequence[Source]) -> bool:
 
 
 def _owned(sources: Sequence[Source], owner: dict[str, str]) -> tuple[list[RunGroup], list[Source]]:
-    """Runs in folders of their own, and the sources that lie in none. A record beside the folders that was
-    written after the newest run began belongs to it."""
+    """Runs in folders of their own, and the sources that lie in none, but for the late records of the newest
+    run."""
     owned = [source for source in sources if source.path in owner]
     loose = [source for source in sources if source.path not in owner]
-    inside = _gathered(owned, lambda source: owner[source.path])
+    inside = gathered(owned, lambda source: owner[source.path])
     runs = _by_age(groups.group_of(str(folder), members) for folder, members in inside.items())
     if not runs:
         return [], loose
-    begun = min(source.started for source in runs[-1].sources)
-    late = {source.path for source in folders.parted(loose)[0] if source.mtime >= begun}
+    late = groups.late_records(loose, runs[-1].sources)
     newest = late | {source.path for source in runs[-1].sources}
     runs[-1] = groups.group_of(runs[-1].folder, [source for source in sources if source.path in newest])
     return runs, [source for source in loose if source.path not in late]
 
 
-def _of_files(sources: Sequence[Source]) -> list[RunGroup]:
-    """Runs of records that lie in no folder of a run, by what the names of the files say."""
+def _of_files(sources: Sequence[Source], others: Sequence[RunGroup]) -> list[RunGroup]:
+    """Runs of records that lie in no folder of a run, by what the names of the files say. A folder that holds
+    `others` as well is no name of one run."""
     runs: list[RunGroup] = []
-    for home, members in _gathered(sources, lambda source: folders.home_of(source.path)).items():
+    shared = {one.folder.rpartition("/")[0] for one in others}
+    for home, members in gathered(sources, lambda source: folders.home_of(source.path)).items():
         if any(source.reader in _ONE_FOLDER for source in members):
             runs.append(groups.group_of(_label(str(home), members), members))
             continue
-        stems = _gathered(members, _stem)
-        named = {str(stem): inside for stem, inside in stems.items() if stem}
+        home = "" if home in shared else home
+        stems = gathered(members, stem)
+        named = {str(name): inside for name, inside in stems.items() if name}
         apart = sum(map(folders.is_run_name, named)) > 1
         if not apart and (len(named) < 2 or _one_of_each_kind(named.values())):
             runs.append(groups.group_of(_label(str(home), members), members))
@@ -185,17 +158,6 @@ def _of_files(sources: Sequence[Source]) -> list[RunGroup]:
             runs.append(groups.group_of(_label(str(home), beside), beside))
         runs += [groups.group_of(_label("", inside), inside) for inside in named.values()]
     return runs
-
-
-def _stem(source: Source) -> str:
-    """What names the run in the name of a file; empty where it says only which part of a run it
-    is, such as its rank or its metric."""
-    if source.reader in _BESIDE_A_LOG or source.path == STDIN or metric_of(source.path):
-        return ""
-    name = names.plain_name(source.logger.replace("\\", "/").rpartition("/")[2])
-    stem, dot, ending = name.rpartition(".")
-    stem = stem if dot and not ending.isdigit() else name
-    return _PART_WORDS.sub("", stem).strip("._-")
 
 
 def _one_of_each_kind(files: Iterable[Sequence[Source]]) -> bool:
@@ -209,7 +171,8 @@ def _label(home: str, members: Sequence[Source]) -> str:
     if len(members) == 1:
         return members[0].path
     begin = os.path.commonprefix([source.path for source in members])  # noqa: RUF071 (of letters, not of folders)
-    return home or begin.rstrip("._-") + "*"
+    alike = begin.rstrip("._-")
+    return home or (members[0].path if not alike or alike.endswith("/") else alike + "*")
 
 
 def _with_settings(run: RunGroup, settings: Sequence[Source]) -> RunGroup:
@@ -244,13 +207,6 @@ def _in_database(run: RunGroup) -> Iterable[RunGroup]:
     if len(inside) < 2:
         return [run]
     return [groups.group_of(f"{store.path}#{part}", only(part)) for part in inside]
-
-
-def _gathered(sources: Iterable[Source], key: Callable[[Source], Hashable]) -> dict[Hashable, list[Source]]:
-    found: dict[Hashable, list[Source]] = defaultdict(list)
-    for source in sources:
-        found[key(source)].append(source)
-    return dict(found)
 
 
 def _by_age(runs: Iterable[RunGroup]) -> list[RunGroup]:

@@ -64,10 +64,14 @@ def unpacked(path: str, problems: list[Damage]) -> Path:
 
 def _unpack(path: str, folder: Path, noted: list[Damage]) -> None:
     taken, left = 0, budget.may_unpack(os.path.getsize(path))
+    outside = 0
     try:
         for member in _members(path):
-            place = _harmless(member.name)
-            if place is None:
+            place = PurePosixPath(member.name.replace("\\", "/"))
+            if not place.parts or _is_no_record(place):
+                continue
+            if not _is_inside(place, member.name):
+                outside += 1
                 continue
             if taken == budget.MAX_FILES or left <= 0:
                 what = f"more than {budget.MAX_FILES:,} files" if left > 0 else "more than logs shrink to"
@@ -82,6 +86,9 @@ def _unpack(path: str, folder: Path, noted: list[Damage]) -> None:
                     left -= len(piece)
             with suppress(OSError, OverflowError):
                 os.utime(target, (member.written, member.written))
+        if outside:
+            many = "a file" if outside == 1 else f"{outside:,} files"
+            noted.append(Damage(path, None, f"names {many} outside of itself; left out", incomplete=True))
     except (
         InputError,
         tarfile.TarError,
@@ -106,22 +113,16 @@ def _unpack(path: str, folder: Path, noted: list[Damage]) -> None:
         )
 
 
-def _harmless(name: str) -> PurePosixPath | None:
-    """Where a member may lie; None for what points outside, and for what is no record of a run."""
-    place = PurePosixPath(name.replace("\\", "/"))
-    parts = place.parts
-    if (
-        not parts
-        or place.is_absolute()
-        or ".." in parts
-        or ":" in parts[0]
-        or "\0" in name
-        or len(name) > 1000
-    ):
-        return None
-    if names.is_no_log(parts[-1]) or any(names.is_no_log_folder(part) for part in parts[:-1]):
-        return None
-    return place
+def _is_inside(place: PurePosixPath, name: str) -> bool:
+    """Whether a member lies in the folder into which its archive is unpacked."""
+    elsewhere = place.is_absolute() or ".." in place.parts or ":" in place.parts[0]
+    return not elsewhere and "\0" not in name and len(name) <= 1000
+
+
+def _is_no_record(place: PurePosixPath) -> bool:
+    """Whether the names say that a member is no record of a run."""
+    folders = (part for part in place.parts[:-1] if part != "..")
+    return names.is_no_log(place.name) or any(map(names.is_no_log_folder, folders))
 
 
 def _members(path: str) -> Iterator[Member]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -143,17 +144,18 @@ class Header:
 
     def _metrics(self) -> Iterator[tuple[int, str, str]]:
         """Column, metric and run of every column that holds a metric; exports name the run in front of the
-        metric."""
-        seen: set[str] = set()
+        metric. A name that stands again is numbered, as pandas does."""
+        seen: Counter[str] = Counter()
         for at, name in enumerate(self.names):
-            if name in seen or not name or name == self.place.step or at in self._run or _SPREAD.search(name):
+            if not name or name == self.place.step or at in self._run or _SPREAD.search(name):
                 continue
-            seen.add(name)
+            again = f".{seen[name]}" if seen[name] else ""
+            seen[name] += 1
             found = _RUN_PREFIX.match(name)
             if found:
-                yield at, with_split(found["metric"], self.split), found["run"]
+                yield at, with_split(found["metric"], self.split) + again, found["run"]
             else:
-                yield at, with_split(name, self.split), ""
+                yield at, with_split(name, self.split) + again, ""
 
     def plain(self, block: bytes, first: int) -> Read | None:
         """As `grid`, of whole lines of plain numbers and empty cells; None when there is anything else."""

@@ -54,7 +54,8 @@ def _case(suite: ET.Element, result: Result, finding: Finding, fail_on: str) -> 
         case.set("line", str(finding.line))
     where = finding.file + (f":{finding.line}" if finding.line else "")
     helps = f"What helps: {remedy}" if (remedy := result.remedy_for(finding)) else ""
-    detail = "\n".join(filter(None, (finding.said, where, helps)))
+    known = f"acknowledged: {finding.known}" if finding.known else ""
+    detail = "\n".join(filter(None, (finding.said, known, where, helps)))
     if finding.known or not finding.fails(fail_on):
         ET.SubElement(case, "system-out").text = _xml(detail)
         return "passed"

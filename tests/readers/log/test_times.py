@@ -51,3 +51,19 @@ def test_the_half_of_the_day_is_no_name_of_what_follows(read: Any, stamp: str) -
     run = read(f"{stamp} step 5 loss 2.9\n{stamp} step 6 loss 2.8\n")
     assert {key.metric for key in run.series} == {"loss"}
     assert points(run, "loss") == [(5, 2.9), (6, 2.8)]
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "04/03/2025 01:30:10 {half}",
+        "[04/03/2025 01:30:10 {half}]",
+        "4/3/25 1:30:10 {half}",
+        "2025-04-03 01:30:10 {half}",
+    ],
+)
+@pytest.mark.parametrize("half", ["AM", "PM"])
+def test_the_half_of_the_day_behind_a_stamp_is_no_word_of_the_step(read: Any, stamp: str, half: str) -> None:
+    run = read("".join(f"{stamp.format(half=half)} step {5 * at} loss 2.{90 - at}\n" for at in range(1, 21)))
+    assert {key.metric for key in run.series} == {"loss"}
+    assert [step for step, _ in points(run, "loss")] == list(range(5, 101, 5))

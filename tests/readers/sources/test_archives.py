@@ -83,9 +83,11 @@ def test_the_time_of_a_member_is_when_it_was_written(tmp_path: Path) -> None:
     "name", ["../train.log", "/tmp/train.log", "a/../../train.log", "C:\\train.log", "..\\train.log"]
 )
 def test_a_name_that_points_outside_is_left_out(tmp_path: Path, name: str) -> None:
-    path = _zip(tmp_path / "logs.zip", {name: LOG, "good.log": LOG})
-    found, _ = _found(path)
+    path = _zip(tmp_path / "logs.zip", {name: LOG, "good.log": LOG, "/tmp/weights.pt": "x"})
+    found, problems = _found(path)
     assert [source.path for source in found] == [f"{path}/good.log"]
+    (told,) = problems
+    assert (told.what, told.incomplete) == ("names a file outside of itself; left out", True)
 
 
 def test_links_and_devices_are_left_out(tmp_path: Path) -> None:

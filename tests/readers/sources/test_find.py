@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import zstandard
@@ -256,3 +257,52 @@ def test_a_session_takes_bytes_as_they_are_on_disk() -> None:
         run.extend(session.feed(piece))
     run.extend(session.close())
     assert run.points == 50
+
+
+def test_of_several_paths_one_that_is_there_and_no_file_is_passed_by_with_a_word(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("step 1 loss 2.0\n")
+    (tmp_path / "gone.log").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe.log")
+    problems: list[Damage] = []
+    found = discover(sorted(tmp_path.iterdir()), problems)
+    assert [Path(source.path).name for source in found] == ["a.log"]
+    assert [Path(one.file).name for one in problems] == ["gone.log", "pipe.log"]
+    assert "which is not there" in problems[0].what
+    assert not any(one.incomplete for one in problems)
+    for alone in ("gone.log", "pipe.log", "typo.log"):
+        with pytest.raises(InputError):
+            discover([tmp_path / alone])
+    with pytest.raises(InputError, match="no such file"):
+        discover([tmp_path / "a.log", tmp_path / "typo.log"])
+
+
+def test_a_path_that_may_not_be_looked_at_is_missing_among_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.log").write_text("step 1 loss 2.0\n")
+    stat = Path.stat
+
+    def guarded(path: Path, **how: Any) -> os.stat_result:
+        if path.name == "b.log":
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, **how)
+
+    monkeypatch.setattr(Path, "stat", guarded)
+    problems: list[Damage] = []
+    discover([tmp_path / "a.log", tmp_path / "b.log"], problems)
+    assert [(one.what, one.incomplete) for one in problems] == [("cannot be read: Permission denied", True)]
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_the_last_line_of_a_file_counts_whether_or_not_it_has_an_end(tmp_path: Path, end: str) -> None:
+    (tmp_path / "a.log").write_text("step 1 loss 2.0\nstep 2 loss 1.9" + end)
+    run = Run()
+    read_into(run, discover(tmp_path / "a.log"))
+    assert run.line_count == 2
+
+
+def test_a_link_to_nothing_is_not_told_to_be_meant_itself(tmp_path: Path) -> None:
+    (tmp_path / "gone.log").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputError) as raised:
+        discover([tmp_path / "gone.log"])
+    assert raised.value.hint is None

@@ -9,7 +9,7 @@ import pytest
 
 from hrmdoc.analysis import AnalysisSession
 from hrmdoc.errors import InputError
-from hrmdoc.readers import discover, runs_below, runs_in, runs_note
+from hrmdoc.readers import RunGroup, discover, runs_below, runs_in, runs_note
 from tests.readers.feeding import database
 
 ROWS = "step,loss\n" + "".join(f"{step},{2.0 / (step + 1)}\n" for step in range(8))
@@ -243,3 +243,50 @@ def test_logs_that_say_the_same_or_speak_of_other_things_are_one_run(tmp_path: P
     rounded = tell(tmp_path / "rounded", "short.log", same=True)
     tell(rounded, "long.log", like="step {step} train loss = {loss:.12f}\n", same=True)
     assert len(runs_below(rounded)) == 1
+
+
+def newest(*files: Path) -> None:
+    """Makes these the files that were written last."""
+    for age, file in enumerate(files):
+        os.utime(file, (1_800_000_000 + age, 1_800_000_000 + age))
+
+
+def test_rival_logs_of_a_folder_are_runs_though_a_folder_lies_beside_them(tmp_path: Path) -> None:
+    tell(tmp_path, "resnet.log", "vit.log", "old/swin.log", "val/val.log")
+    found = [sorted(name.name for name in map(Path, paths)) for paths in paths_of(runs_below(tmp_path))]
+    assert found == [["resnet.log"], ["vit.log"], ["swin.log"], ["val.log"]]
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_a_later_log_beside_folders_of_runs_stays_apart_where_it_tells_another_course(
+    tmp_path: Path, same: bool
+) -> None:
+    tell(tmp_path, "exp_1/train.log", "exp_2/train.log")
+    beside = tmp_path / "slurm-4711.out"
+    written = (tmp_path / "exp_2/train.log").read_text()
+    beside.write_text(written if same else written.replace(": 1", ": 2").replace(": 0.", ": 0.9"))
+    errors = tmp_path / "slurm-4711.err"
+    errors.write_text("torch.OutOfMemoryError: CUDA out of memory.\n")
+    newest(beside, errors)
+    *_, run = runs_below(tmp_path)
+    last = [Path(source.path).name for source in run.sources]
+    expected = ["slurm-4711.out", "slurm-4711.err"]
+    assert last == (["train.log", *expected] if same else expected)
+    (again,) = runs_below(run.folder)  # its name can be typed
+    assert [Path(source.path).name for source in again.sources] == (["train.log"] if same else expected)
+    followed = [Path(path).name for path in paths_of(runs_in(discover([str(tmp_path)])))[-1]]
+    assert followed == (["train.log", *expected] if same else ["train.log"])
+
+
+def paths_of(groups: list[RunGroup]) -> list[list[str]]:
+    """The files of each run, in the order in which they are read."""
+    return [[source.path for source in group.sources] for group in groups]
+
+
+def test_one_run_is_read_of_a_folder_of_rival_logs_and_the_others_are_named(tmp_path: Path) -> None:
+    tell(tmp_path, "resnet.log", "vit.log")
+    session = AnalysisSession(str(tmp_path))
+    session.read([str(tmp_path)])
+    assert session.run.points == 8
+    assert "2 runs lie here" in session.other_runs
+    assert "resnet.log" in session.other_runs

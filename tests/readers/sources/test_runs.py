@@ -136,3 +136,21 @@ def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     lay(tmp_path, "a.log")
     with pytest.raises(InputError, match="no such file"):
         runs_below([str(tmp_path / "a.log"), str(tmp_path / "gone")])
+
+
+def test_rotated_logs_that_a_shell_lists_newest_first_are_read_from_the_oldest(tmp_path: Path) -> None:
+    lay(tmp_path, "train.log.2", "train.log.1", "train.log")
+    named = [str(tmp_path / name) for name in ("train.log", "train.log.1", "train.log.2")]
+    for one_run in (False, True):
+        (run,) = runs_below(named, one_run=one_run)
+        assert [Path(source.path).name for source in run.sources] == [
+            "train.log.2",
+            "train.log.1",
+            "train.log",
+        ]
+
+
+def test_two_stars_are_any_folders_below(tmp_path: Path) -> None:
+    lay(tmp_path, "top.log", "a/one.log", "a/b/two.log", "a/b/c/three.log")
+    found = runs(tmp_path, "**/*.log")
+    assert found == [["top.log"], ["a/one.log"], ["a/b/two.log"], ["a/b/c/three.log"]]

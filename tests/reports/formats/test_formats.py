@@ -104,6 +104,7 @@ def test_an_acknowledged_finding_is_suppressed_or_left_out_and_fails_nothing() -
     assert render("github", [known]) == ""
     assert json.loads(render("gitlab", [known])) == []
     assert ET.fromstring(render("junit", [known])).get("failures") == "0"
+    assert "acknowledged: meant so" in render("junit", [known])
 
 
 def test_a_fingerprint_outlives_a_line_that_moves() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime
+from functools import partial
 
 from hrmdoc.readers.log.lines.clocks import unix
 from hrmdoc.readers.log.lines.message import Message
@@ -20,10 +21,10 @@ _DATE = patterns.lazy(
 _US_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _SHORT_DATE = patterns.lazy(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= (?:- |\[|[A-Z]{4}))")
 _HALF_DAY = patterns.lazy(
-    r"(?:\d{1,2}/\d{1,2}(?:/\d{4})?|\d{4}[-/]\d\d[-/]\d\d),? "
-    r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})? [AP]M(?=\s)"
+    r"(?:\d{1,2}/\d{1,2}(?:/\d{2,4})?|\d{4}[-/]\d\d[-/]\d\d),? \d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})? [AP]M"
+    r"(?=[\s,\]])"
 )
-"""`05/06 07:08:09 AM`, as DARTS and what was made of it stamp their lines, with a year or without. Lines that
+"""`05/06 07:08:09 AM`, as DARTS and what was made of it stamp their lines, also with the year. Lines that
 differ in digits alone are timed by those, which do not tell the half of the day, so it gives no time."""
 _SPARK_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= [A-Z]{4,5} )")
 _YEAR_OF_TWO = patterns.lazy(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?=[\s,\]])")
@@ -87,6 +88,12 @@ _QUOTED = patterns.lazy(r"(?:> ){1,4}(?=[^\s>])")
 _K8S = patterns.lazy(r" std(?:out|err) [FP] ")
 _GLOG_LEVELS = ("I", "W", "E", "F")
 _SEPARATOR = patterns.lazy(r"[ \-|:,>]{0,4}")
+
+
+def _is_all_of(text: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a stamp is the whole text."""
+    found = pattern.match(text + " ")
+    return found is not None and found.end() == len(text)
 
 
 class Peeler:
@@ -183,7 +190,7 @@ class Peeler:
             message.see_iso(found, at)
         elif (found := _YEAR_OF_TWO.match(inside + " ")) and found.end() == len(inside):
             self._see_two(message, found, at)
-        elif (found := _MINUTE.match(inside + " ")) and found.end() == len(inside):
+        elif any(map(partial(_is_all_of, inside), (_MINUTE, _HALF_DAY))):
             pass
         elif found := _D2.match(inside):
             message.see_time(found, at, unix(self._year, *map(int, found.groups())), 5)
