@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from hrmdoc import settings
 from hrmdoc.errors import HrmdocError
 from hrmdoc.fleet.store import Store, base_of, keys
 from hrmdoc.fleet.summary import Summary
-from hrmdoc.fleet.work import Request
+from hrmdoc.fleet.work import Request, together
 from hrmdoc.readers import RunGroup
 from hrmdoc.reports.html import capital
 from hrmdoc.reports.verdict import SEVEREST
@@ -90,7 +91,8 @@ class Kept:
                 row = decoder.decode(line)
                 if row.verdict in SEVEREST:
                     found[group.folder] = row, key == self._key(base, stamp)
-        return {**self._triaged(store, [one for one in groups if one.folder not in found], asked), **found}
+        others = [one for one in groups if one.folder not in found]
+        return {**self._triaged(store, others, replace(asked, compare=together(groups))), **found}
 
     def _triaged(
         self, store: Store, groups: Sequence[RunGroup], asked: Request

@@ -149,15 +149,15 @@ RISING = "\n".join(
         (
             "train.py",
             'import argparse\np = argparse.ArgumentParser()\np.add_argument("--lr", default=0.5)\n',
-            "--lr=0.1",
+            "--lr=0.004",
         ),
         (
             "train.py",
             '@click.option("-l", "--learning-rate", default=0.5)\ndef main(): ...\n',
-            "--learning-rate=0.1",
+            "--learning-rate=0.004",
         ),
-        ("run.sh", "python train.py --lr 0.5 --batch-size 32\n", "--lr=0.1"),
-        ("run.sh", "python train.py lr=0.5 batch_size=32\n", "lr=0.1"),
+        ("run.sh", "python train.py --lr 0.5 --batch-size 32\n", "--lr=0.004"),
+        ("run.sh", "python train.py lr=0.5 batch_size=32\n", "lr=0.004"),
     ],
 )
 def test_an_override_is_worded_as_the_program_takes_it(

@@ -71,7 +71,7 @@ def test_a_key_below_a_free_one_is_looked_for_in_its_own_structure() -> None:
         msgspec.convert({"thresholds": {"loss-spike": {"entr": 1}}}, Settings)
     assert misfit(caught.value, Settings) == (
         "unknown key 'entr'",
-        ("thresholds", "entr"),
+        ("thresholds", "[...]", "entr"),
         "did you mean 'enter'?",
     )
 
