@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
+from hrmdoc.diagnosis.hypotheses import EVEN, chance
 from hrmdoc.examination.course import COURSE, LOG_RATIO
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.reports.layout import cut, place, safe
@@ -28,8 +29,8 @@ NAMED = 0.05
 """Causes below this probability are named only when they lead."""
 PROBABLE = 0.2
 """Below this probability a cause is one of several and no headline."""
-EVEN = 0.5
-"""From this probability on a cause is more probable than all others together."""
+AHEAD = 1.7
+"""More than so many times as probable as the next is no longer one of several that are about as likely."""
 NEARLY = 0.7
 """From this share of the leading probability on the second cause is named beside the first."""
 ODDITIES = 3
@@ -166,11 +167,6 @@ def _explains(hypothesis: Hypothesis, symptom: Symptom, analysis: Analysis) -> b
     return symptom.id in produces or EVERY_SYMPTOM in produces
 
 
-def chance(probability: float) -> str:
-    """How sure a cause is, in a word that stands before its name."""
-    return "most probably" if probability >= EVEN else "perhaps"
-
-
 def blame(analysis: Analysis) -> str:
     """Who is most probably to blame, "" where nothing is wrong."""
     if analysis.verdict not in SICK or not (blamed := _blamed(analysis)):
@@ -183,7 +179,10 @@ def blame(analysis: Analysis) -> str:
         return "the cause is none that the rules know"
     if leading.probability < PROBABLE:
         other = next((h.probability for h in analysis.diagnosis.hypotheses if h.cause == "unknown"), 0.0)
-        if other > max(leading.probability, PROBABLE):
+        second = next(
+            (h.probability for h in blamed if h is not leading and _explains(h, worst, analysis)), 0.0
+        )
+        if other > max(leading.probability, PROBABLE) or leading.probability > AHEAD * second:
             return f"no known cause fits well; the nearest: {leading.title} ({leading.probability:.0%})"
         return "several causes are about as likely"
     rival = _rival(leading, [one for one in blamed if _explains(one, worst, analysis)])
