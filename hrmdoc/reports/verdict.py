@@ -172,22 +172,28 @@ def blame(analysis: Analysis) -> str:
     if analysis.verdict not in SICK or not (blamed := _blamed(analysis)):
         return ""
     worst = headline(analysis)
-    leading = next((one for one in blamed if _explains(one, worst, analysis)), None)
-    if leading is None:
+    explaining = [one for one in blamed if _explains(one, worst, analysis)]
+    if not explaining:
         return "no known cause explains it"
+    leading = explaining[0]
     if leading.cause == "unknown":
         return "the cause is none that the rules know"
     if leading.probability < PROBABLE:
-        other = next((h.probability for h in analysis.diagnosis.hypotheses if h.cause == "unknown"), 0.0)
-        second = next(
-            (h.probability for h in blamed if h is not leading and _explains(h, worst, analysis)), 0.0
-        )
-        if other > max(leading.probability, PROBABLE) or leading.probability > AHEAD * second:
-            return f"no known cause fits well; the nearest: {leading.title} ({leading.probability:.0%})"
-        return "several causes are about as likely"
-    rival = _rival(leading, [one for one in blamed if _explains(one, worst, analysis)])
+        return _improbable(analysis, explaining)
+    rival = _rival(leading, explaining)
     second = "" if rival is None else f", or {rival.title} ({rival.probability:.0%})"
     return f"{chance(leading.probability)}: {leading.title} ({leading.probability:.0%}){second}"
+
+
+def _improbable(analysis: Analysis, explaining: Sequence[Hypothesis]) -> str:
+    """What is said where the leading cause is improbable: its name where it is well ahead of the next, or where
+    something that the rules do not know is likelier than all of them."""
+    leading = explaining[0]
+    other = next((h.probability for h in analysis.diagnosis.hypotheses if h.cause == "unknown"), 0.0)
+    second = next((one.probability for one in explaining[1:] if one.cause != "unknown"), 0.0)
+    if other > max(leading.probability, PROBABLE) or leading.probability > AHEAD * second:
+        return f"no known cause fits well; the nearest: {leading.title} ({leading.probability:.0%})"
+    return "several causes are about as likely"
 
 
 def _rival(leading: Hypothesis, blamed: Iterable[Hypothesis]) -> Hypothesis | None:
