@@ -186,8 +186,8 @@ def blame(analysis: Analysis) -> str:
 
 
 def _improbable(analysis: Analysis, explaining: Sequence[Hypothesis]) -> str:
-    """What is said where the leading cause is improbable: its name where it is well ahead of the next, or where
-    something that the rules do not know is likelier than all of them."""
+    """What is said where the leading cause is improbable: its name where it is well ahead of the next, or
+    where something that the rules do not know is likelier than all of them."""
     leading = explaining[0]
     other = next((h.probability for h in analysis.diagnosis.hypotheses if h.cause == "unknown"), 0.0)
     second = next((one.probability for one in explaining[1:] if one.cause != "unknown"), 0.0)
