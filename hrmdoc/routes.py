@@ -127,6 +127,11 @@ class Alerts(Struct, forbid_unknown_fields=True, frozen=True):
         return command if self.webhook is None else (*command, plain("webhook", url=self.webhook))
 
 
+USER_IN_ADDRESS = (
+    "its address holds a user or a password, which no request carries; token_env or token_file name a token"
+)
+
+
 def check(route: Route, origin: str = "") -> None:
     """Refuses a route that can never reach anybody; `origin` is the file of the settings.
 
@@ -149,17 +154,32 @@ def _addressed(route: Route) -> str:
         return f"one of {', '.join(given)} is enough"
     if not given and route.target != "pagerduty":
         return "`url`, `url_env` or `url_file` is missing"
-    if route.url is not None and route.target != "apprise" and not is_web(route.url):
-        return "`url` must be an http or https address"
-    return ""
+    if route.url is None or route.target == "apprise":
+        return ""
+    return "`url` must be an http or https address" if not is_web(route.url) else _with_user(route.url)
+
+
+def _with_user(url: str) -> str:
+    """What is wrong with an address that holds a user and a password, which are sent to nobody."""
+    return USER_IN_ADDRESS if "@" in url.partition("://")[2].partition("/")[0] else ""
+
+
+_OF_A_SHELL = frozenset({"|", "||", "&&", "&", ";", "<", ">", ">>", "2>", "2>>", "2>&1", "&>"})
+"""Words that mean something to a shell alone; a `;` may end a word, too."""
 
 
 def _worded(command: str) -> str:
     """What is wrong with a command line."""
     try:
-        return "" if shlex.split(command) else "`command` is missing"
+        words = shlex.split(command)
     except ValueError as error:
         return f"`command` is no command line: {error}"
+    if not words:
+        return "`command` is missing"
+    shells = next(
+        (word for word in words if word in _OF_A_SHELL or (word.endswith(";") and len(word) > 1)), ""
+    )
+    return f"`command` is run without a shell, and {shells!r} is for one: sh -c '...'" if shells else ""
 
 
 def _authorized(route: Route) -> str:

@@ -328,6 +328,7 @@ USUAL_RATE = "lr-low lr-below-typical lr-high lr-above-typical"
         ("eval-creeps", "lr-low", {"learning-rate-too-low"}),
         ("eval-settles", "", {"frozen-parameters", "gradient-flow-broken"}),
         ("eval-wavers", "", {"wrong-targets"}),
+        ("eval-trembles", "", {"frozen-parameters"}),
         ("restless-at-chance", "lr-high", {"learning-rate-too-high"}),
     ],
 )

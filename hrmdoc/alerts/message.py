@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from hrmdoc.diagnosis.hypotheses import chance
 from hrmdoc.live.incidents import Incident
 from hrmdoc.routes import ORDER, is_web
 from hrmdoc.text.clean import clean
@@ -97,9 +98,8 @@ def _incident_lines(incident: Incident, status: str) -> list[str]:
         return [harmless(f"over: {incident.title}{where}")]
     said = [f"{incident.title}{where}", *([incident.evidence] if incident.evidence != incident.title else [])]
     if incident.cause not in ("", "unknown") and incident.probability >= LIKELY:
-        said.append(
-            f"probably {incident.cause} ({incident.probability:.0%}): hrmdoc explain {incident.cause}"
-        )
+        sure, cause = chance(incident.probability), incident.cause
+        said.append(f"{sure} {cause} ({incident.probability:.0%}): hrmdoc explain {cause}")
     return [harmless(line) for line in said]
 
 

@@ -46,5 +46,7 @@ def command(
     target = output or Path("hrmdoc-bundle.zip")
     for name in write(analysis, target, lines):
         click.echo(name)
+    if target.suffix != ".zip":
+        click.echo(f"{target} is a zip archive, whatever its name says", err=True)
     click.echo(f"written: {target}  (look through it before you send it)", err=True)
     return 0

@@ -25,6 +25,15 @@ WORTH_LISTING = 0.1
 """Evidence below this many nats is not listed."""
 
 
+EVEN = 0.5
+"""From this probability on a cause is more probable than all others together."""
+
+
+def chance(probability: float) -> str:
+    """How sure a cause is, in a word that stands before its name, the same wherever it is named."""
+    return "most probably" if probability >= EVEN else "perhaps"
+
+
 class Evidence(Struct, frozen=True):
     """How much one symptom moved the log-odds (in nats) of a hypothesis, and what was seen. A circumstance
     has no symptom: ""."""

@@ -14,6 +14,8 @@ from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
 from hrmdoc.rulebook import Rulebook
 
+STOPPED = "stopped"
+"""What a monitor that ended a training says of its end."""
 CURVES = ("train.", "eval.", "perplexity", "rl.reward", "dpo.", "act.")
 """How the roles of losses, scores and rewards begin."""
 FAMILIES = frozenset({"loss", "error", "score", "reward"})
@@ -28,7 +30,7 @@ def run_state(
     """How the run stands: an end event before a fatal line that it did not outlive, the planned last step,
     silence, going on."""
     if (end := run.end) is not None:
-        if end.detail == CELL_STOPPED:
+        if end.detail in (CELL_STOPPED, STOPPED):
             return "stopped"
         return "crashed" if "crash" in end.detail or "exception" in end.detail else "finished"
     present = [symptom for symptom in symptoms if symptom.state == "present"]

@@ -62,6 +62,18 @@ def facts(config: Mapping[str, Any], facts: Mapping[str, Any]) -> list[Record]:
     return [*flat_facts(config, ""), *(Fact(key, plain_value(value)) for key, value in facts.items())]
 
 
+def weights(model: Any) -> dict[str, int]:
+    """How many weights a model of torch has and how many of them learn, as facts; nothing where it holds none
+    yet."""
+    counts = [
+        (int(getattr(one, "ds_numel", 0) or one.numel()), one.requires_grad) for one in model.parameters()
+    ]
+    total = sum(count for count, _ in counts)
+    if not total:
+        return {}
+    return {"model.parameters": total, "model.trainable_parameters": sum(n for n, learns in counts if learns)}
+
+
 def end(state: State, error: BaseException | None) -> list[Record]:
     """What the end of a run says; the traceback as lines of text, as a log would hold it."""
     now = time.time()

@@ -6,6 +6,7 @@ model.fit(..., callbacks=[HrmdocCallback(stop="critical")])
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,6 +43,7 @@ class HrmdocCallback(keras.callbacks.Callback):  # type: ignore[misc, unused-ign
         config = {"optimizer": {"config": optimizer.get_config()}} if optimizer is not None else {}
         options = {"framework": "keras", "name": self.model.name, **self._options}
         self.monitor = Monitor(config={**config, "epochs": self.params.get("epochs")}, **options)
+        self.monitor.configure({}, facts=self._weights())
         self._step = 0
 
     @harmless
@@ -85,6 +87,13 @@ class HrmdocCallback(keras.callbacks.Callback):  # type: ignore[misc, unused-ign
         mean = (total - self._sum) / (count - self._before)
         self._before, self._sum = count, total
         self.monitor.log(self._step, {"loss": mean})
+
+    def _weights(self) -> dict[str, int]:
+        """How many weights there are, and how many learn; nothing of a model that was not built yet."""
+        if not self.model.built:
+            return {}
+        learning = sum(math.prod(one.shape) for one in self.model.trainable_weights)
+        return {"model.parameters": int(self.model.count_params()), "model.trainable_parameters": learning}
 
     def _rate(self) -> float:
         return float(self.model.optimizer.learning_rate)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hrmdoc.integrations import harmless, missing
 from hrmdoc.integrations.boards import TensorBoard
-from hrmdoc.integrations.given import State, enabled
+from hrmdoc.integrations.given import State, enabled, weights
 from hrmdoc.integrations.monitor import Monitor
 
 _CONFIG = ("max_steps", "max_epochs", "log_every_n_steps", "gradient_clip_val", "accumulate_grad_batches")
@@ -50,10 +50,26 @@ class Hooks:
         options = {"framework": "lightning", **self._options}
         self.monitor = Monitor(rank=trainer.global_rank, config=config, **options)
         steps = {"run.total_steps": int(trainer.max_steps)} if trainer.max_steps > 0 else {}
-        self.monitor.configure({}, facts={"world_size": int(trainer.world_size), **steps})
+        counted = weights(pl_module)
+        self.monitor.configure({}, facts={"world_size": int(trainer.world_size), **steps, **counted})
         for logger in trainer.loggers:
             if type(logger).__name__ == "TensorBoardLogger":
                 self.monitor.add_board(TensorBoard(partial(getattr, logger, "experiment")))
+
+    @harmless
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Takes the settings of the optimizer, which the module has made by now, where there is but one."""
+        if self.monitor is None or len(trainer.optimizers) != 1:
+            return
+        (optimizer,) = trainer.optimizers
+        config: dict[str, Any] = {
+            "optimizer.class_path": type(getattr(optimizer, "optimizer", optimizer)).__name__
+        }
+        for name in ("lr", "weight_decay"):
+            stated = {group.get(f"initial_{name}", group.get(name)) for group in optimizer.param_groups}
+            if len(stated) == 1 and isinstance(value := stated.pop(), int | float):
+                config[f"optimizer.init_args.{name}"] = value
+        self.monitor.configure(config)
 
     @harmless
     def on_train_batch_end(self, trainer: Any, *_: Any, **__: Any) -> None:

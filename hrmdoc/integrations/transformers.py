@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hrmdoc.integrations import harmless, missing
+from hrmdoc.integrations import given, harmless, missing
 from hrmdoc.integrations.boards import TensorBoard
 from hrmdoc.integrations.monitor import Monitor
 
@@ -48,7 +48,12 @@ class HrmdocCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
         model = kwargs.get("model")
         if (described := getattr(model, "config", None)) is not None:
             config["model_config"] = _plain_settings(described)
+            config["model_config"]["architectures"] = type(model).__name__
         facts = {"run.total_steps": int(state.max_steps), "world_size": int(args.world_size)}
+        if model is not None and not getattr(
+            args, "fsdp", None
+        ):  # which leaves each rank a part of each weight
+            facts |= given.weights(model)
         options = {
             "framework": _framework(args),
             "name": str(args.run_name or Path(args.output_dir).name),

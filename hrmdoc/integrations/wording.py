@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from hrmdoc.diagnosis.hypotheses import chance
 from hrmdoc.text.titled import titled
 
 if TYPE_CHECKING:
@@ -32,5 +33,4 @@ def blamed(incident: Incident) -> str:
     """The leading cause of an incident in words."""
     if not incident.cause or incident.cause == "unknown":
         return "no known cause explains it"
-    sure = "most probably" if incident.probability >= 0.5 else "perhaps"
-    return f"{sure} {incident.cause} ({incident.probability:.0%})"
+    return f"{chance(incident.probability)} {incident.cause} ({incident.probability:.0%})"

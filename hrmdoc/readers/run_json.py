@@ -25,6 +25,8 @@ _CANONICAL = {
     "parameters": "model.parameters",
     "trainable_parameters": "model.trainable_parameters",
     "params": "model.parameters",
+    "model.parameters": "model.parameters",
+    "model.trainable_parameters": "model.trainable_parameters",
     "samples": "data.samples",
     "data.samples": "data.samples",
     "examples": "data.samples",

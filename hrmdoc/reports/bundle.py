@@ -22,7 +22,7 @@ from hrmdoc.paths import write_whole
 from hrmdoc.remedies.targets import targets
 from hrmdoc.reports import as_json, review
 from hrmdoc.text.clean import clean, strip_ansi
-from hrmdoc.text.redact import redact, redact_settings, redact_value
+from hrmdoc.text.redact import redact_log, redact_settings, redact_value
 
 PACKAGES = (
     "torch", "numpy", "transformers", "trl", "accelerate", "datasets", "tokenizers", "peft", "deepspeed",
@@ -152,4 +152,4 @@ def _tail(path: Path, lines: int) -> str:
 
 
 def _redacted(text: str) -> str:
-    return redact(strip_ansi(text))
+    return redact_log(strip_ansi(text))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hrmdoc.analysis import Analysis
+from hrmdoc.diagnosis.hypotheses import chance
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.reports.ink import Surface, Text
 from hrmdoc.reports.layout import cut, place, put, safe, short, typed, width
@@ -23,7 +24,6 @@ from hrmdoc.reports.verdict import (
     PROBABLE,
     SICK,
     blame,
-    chance,
     checked,
     counted,
     likely,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
+from hrmdoc.diagnosis.hypotheses import EVEN, chance
 from hrmdoc.examination.course import COURSE, LOG_RATIO
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.reports.layout import cut, place, safe
@@ -28,8 +29,8 @@ NAMED = 0.05
 """Causes below this probability are named only when they lead."""
 PROBABLE = 0.2
 """Below this probability a cause is one of several and no headline."""
-EVEN = 0.5
-"""From this probability on a cause is more probable than all others together."""
+AHEAD = 1.7
+"""More than so many times as probable as the next is no longer one of several that are about as likely."""
 NEARLY = 0.7
 """From this share of the leading probability on the second cause is named beside the first."""
 ODDITIES = 3
@@ -166,29 +167,33 @@ def _explains(hypothesis: Hypothesis, symptom: Symptom, analysis: Analysis) -> b
     return symptom.id in produces or EVERY_SYMPTOM in produces
 
 
-def chance(probability: float) -> str:
-    """How sure a cause is, in a word that stands before its name."""
-    return "most probably" if probability >= EVEN else "perhaps"
-
-
 def blame(analysis: Analysis) -> str:
     """Who is most probably to blame, "" where nothing is wrong."""
     if analysis.verdict not in SICK or not (blamed := _blamed(analysis)):
         return ""
     worst = headline(analysis)
-    leading = next((one for one in blamed if _explains(one, worst, analysis)), None)
-    if leading is None:
+    explaining = [one for one in blamed if _explains(one, worst, analysis)]
+    if not explaining:
         return "no known cause explains it"
+    leading = explaining[0]
     if leading.cause == "unknown":
         return "the cause is none that the rules know"
     if leading.probability < PROBABLE:
-        other = next((h.probability for h in analysis.diagnosis.hypotheses if h.cause == "unknown"), 0.0)
-        if other > max(leading.probability, PROBABLE):
-            return f"no known cause fits well; the nearest: {leading.title} ({leading.probability:.0%})"
-        return "several causes are about as likely"
-    rival = _rival(leading, [one for one in blamed if _explains(one, worst, analysis)])
+        return _improbable(analysis, explaining)
+    rival = _rival(leading, explaining)
     second = "" if rival is None else f", or {rival.title} ({rival.probability:.0%})"
     return f"{chance(leading.probability)}: {leading.title} ({leading.probability:.0%}){second}"
+
+
+def _improbable(analysis: Analysis, explaining: Sequence[Hypothesis]) -> str:
+    """What is said where the leading cause is improbable: its name where it is well ahead of the next, or
+    where something that the rules do not know is likelier than all of them."""
+    leading = explaining[0]
+    other = next((h.probability for h in analysis.diagnosis.hypotheses if h.cause == "unknown"), 0.0)
+    second = next((one.probability for one in explaining[1:] if one.cause != "unknown"), 0.0)
+    if other > max(leading.probability, PROBABLE) or leading.probability > AHEAD * second:
+        return f"no known cause fits well; the nearest: {leading.title} ({leading.probability:.0%})"
+    return "several causes are about as likely"
 
 
 def _rival(leading: Hypothesis, blamed: Iterable[Hypothesis]) -> Hypothesis | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -52,6 +53,19 @@ _LANGUAGE = frozenset({"mean_token_accuracy", "num_tokens", "num_input_tokens_se
 _PERPLEXITY = frozenset({"perplexity", "ppl"})
 _BY_REWARD = frozenset({"grpo", "gdpo", "rloo", "ppo", "reinforce", "ebft", "dapo", "gspo"})
 _BY_PREFERENCE = frozenset({"dpo", "ipo", "kto", "orpo", "simpo", "cpo"})
+_CLASSES = (
+    (
+        "classification",
+        re.compile(r"For(?:Sequence|Token|Image|Audio|Video)Classification$|ForMultipleChoice$"),
+    ),
+    ("detection", re.compile(r"ForObjectDetection$")),
+    (
+        "sft",
+        re.compile(r"For(?:CausalLM|MaskedLM|ConditionalGeneration|Seq2SeqLM|PreTraining)$|LMHeadModel$"),
+    ),
+)
+"""What the names of classes of transformers say; a language model without the name of one that was trained
+before is trained from nothing."""
 FROM_THE_START = 2e-3
 """Learning rate above which nobody fine-tunes a language model, not by an adapter either."""
 
@@ -121,6 +135,8 @@ def _by_words(
         return "pretraining" if high else "sft", f"it logs {found[0]}{why}"
     if framework == "trl":
         return "sft", "trl runs without rewards are"
+    if by_class := _by_class(run):
+        return by_class
     if found := sorted(words & _CLASSIFICATION):
         return "classification", f"it logs {found[0]}"
     accuracy = roles.get("train.accuracy") or roles.get("eval.accuracy")
@@ -131,6 +147,17 @@ def _by_words(
     if ("config", "vocab_size") in run.facts or ("run", "data.vocab_size") in run.facts:
         return "pretraining", "its config has a vocabulary"
     return "unknown", "nothing in it says"
+
+
+def _by_class(run: Run) -> tuple[Kind, str] | None:
+    """What the model's own class says, as a monitor in the `Trainer` of transformers notes it."""
+    fact = run.facts.get(("config", "model_config.architectures"))
+    name = str(fact.value) if fact is not None else ""
+    kind = next((kind for kind, known in _CLASSES if known.search(name)), None)
+    before = run.facts.get(("config", "model_config._name_or_path"))
+    if kind == "sft" and before is not None and not before.value:
+        return "pretraining", f"it trains a {name} from nothing"
+    return (_kind_named(kind), f"it trains a {name}") if kind else None
 
 
 def _name_words(metric: str) -> list[str]:

@@ -29,6 +29,8 @@ _FORMS = patterns.lazy(
       | xox[a-z](?:\.[a-z]+)?-[A-Za-z0-9-]{10,} | xapp-[A-Za-z0-9-]{10,}
       | (?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,} | whsec_[A-Za-z0-9+/=]{16,} | sq0[a-z]{3}-[\w-]{20,}
       | SG\.[\w-]{16,}\.[\w-]{16,} | key-[0-9a-f]{32} | [0-9a-f]{32}-us\d{1,2}
+      | dapi[0-9a-f]{32}(?:-\d)? | (?:xai|pplx|tskey|tvly|ntn)-[\w-]{20,} | lsv2_(?:pt|sk)_\w{20,}
+      | jina_\w{30,}
       | \d{8,10}:AA[\w-]{30,}                                 # Telegram
       | lin_api_[A-Za-z0-9]{30,} | shp(?:at|ss|ca|pa)_[0-9a-fA-F]{30,} | ATATT3[\w=-]{30,} | hvs\.[\w-]{20,}
       | eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?                  # JSON web token
@@ -47,22 +49,59 @@ _BODY = patterns.lazy(r"(?m)^(?=[^\n]*[a-z])(?=[^\n]*[A-Z])(?=[^\n]*\d)[A-Za-z0-
 _WORDS = (
     r"(?:api|access|secret|private|account|auth|encryption|signing|shared[_-]?access|storage|service|master|deploy|ssh|license"
     r"|wandb|openai|anthropic|hf|hub|huggingface|comet|neptune|aws|azure|mlflow|clearml)[_-]?(?:secret[_-]?)?(?:access[_-]?)?key(?:[_-]?id)?"
-    r"|(?:api|auth|access|refresh|session|security|bearer|id|hub|hf|huggingface|user|bot|push|csrf|xsrf|oauth|personal|deploy"
-    r"|wandb|github|gitlab|gh|neptune|mlflow|tracking|vault|registry)[_-]?token|passw(?:or)?d|passwd|passphrase|pwd|secrets?|credentials?"
+    r"|(?:api|auth|access|refresh|session|security|bearer|id|hub|hf|huggingface|user|bot|push|csrf|xsrf|oauth|personal|private|deploy"
+    r"|project|app|job|ci|service|admin|root|account|device|upload|client|slack|telegram|discord|sentry|npm|pypi|databricks|replicate"
+    r"|wandb|github|gitlab|gh|neptune|mlflow|tracking|vault|registry)[_-]?token|pwd|secrets?|credentials?"
     r"|client[_-]?secret|connection[_-]?string|x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)"
 )
-_NAMED = patterns.lazy(
-    rf"(?i)((?<![A-Za-z])(?:[\w.-]*[._-])?(?:{_WORDS})[\"']?\s*(?:[:=]|=>)\s*[\"']?)"
-    r"(?![\"'\s]|\[secret\]|None\b|null\b|true\b|false\b)[^\s,;&\"']{4,}"
+_STRONG = r"pass(?:w(?:or)?d|phrase|code)s?"
+"""What is a secret with anything before it, as in `PGPASSWORD`."""
+_BEGINS = r"(?:(?<![A-Za-z])|(?-i:(?<=[a-z0-9])(?=[A-Z])))"
+"""Where a word of a name begins: behind anything but a letter, or at a hump."""
+_OF_TRAINING = "".join(
+    rf"(?<!{word}[_-])"
+    for word in (*("forward", "backward", "first", "second", "single", "multi", "eval", "train"),
+                 *("two", "one", "per", "low", "high", "band", "by", "num", "fwd", "bwd"))
+)  # fmt: skip
+"""What is no password before `pass`."""
+_PASS = rf"{_OF_TRAINING}pass"
+_KNOWN_PASS = (
+    rf"(?:(?:(?<=[_-])|(?-i:(?<=[a-z0-9])(?=P))){_PASS}(?=[\"']?\s*[:=])|(?<![\w-])pass(?=[\"']\s*:|=))"
+)
+_OPEN = r"\s*(?:[:=]|=>)[ \t]*(\\?[\"'])?"
+_NOT = r"(?!\\?[\"']|\s|[|>][-+\d]*[ \t]*(?:\n|\Z)|\[secret\]|(?:none|null|true|false|yes|no|on|off)\b)"
+
+
+def _value(least: int) -> str:
+    """What stands behind a name: to the closing quote, else to the end of the word; what closes a bracket
+    around it is no part of it."""
+    bare = rf"[^\s,;&\"']{{{least - 1},}}[^\s,;&\"')\]}}]"
+    return rf"{_NOT}(?(2)(?:(?!\2)(?:\\.|[^\\\n])){{{least},}}|{bare})"
+
+
+_NAMED = patterns.lazy(rf"(?i)({_BEGINS}(?:{_WORDS})\\?[\"']?{_OPEN}){_value(4)}")
+_PASSWORDS = patterns.lazy(
+    rf"(?i)((?:{_STRONG}|{_KNOWN_PASS}(?!\\?[\"']?\s*[:=]\s*-?[\d.]+(?![^\s,;)\]}}])))\\?[\"']?{_OPEN}){_value(1)}"
 )
 _OPTION = patterns.lazy(
-    rf"(?i)((?<!\S)--?(?:(?:[\w-]+-)?(?:{_WORDS})|token)[= ]\s*[\"']?)(?!-)[^\s\"']{{4,}}"
+    rf"(?i)((?<!\S)--?(?:(?:[\w-]+-)?(?:{_WORDS}|{_STRONG}|{_PASS})|token)[= ]\s*[\"']?)"
+    r"(?![-\d\s\"']|\[secret\])[^\s\"']+"
+)
+_LOGINS = patterns.lazy(
+    r"(?i)((?:\bcurl\b[^\n|;]{0,200}?\s-u[ =]?|(?<!\S)--(?:proxy-)?user[ =])[\"']?(?!\d+:\d+\b)[^\s:\"'/]*:"
+    r"|\bsshpass\s+-p\s*[\"']?|\bmysql\w*\s(?:[^\n|;]{0,200}?\s)?-p(?=\S)[\"']?|\bredis-cli\s[^\n|;]{0,200}?-a\s+[\"']?"
+    r"|\blogin\s[^\n|;]{0,200}?\s-p\s+[\"']?)(?!\[secret\])[^\s\"']+"
+)
+"""Passwords on the lines of programs that take them as words."""
+_SPOKEN = patterns.lazy(
+    r"(?i)(\b(?:api|access|secret|private|auth) (?:key|token)(?: (?:is|was))?\s*[:=]?\s*[\"'`]?)"
+    r"(?=[^\s\"'`]*\d)[\w+/=.-]{16,}"
 )
 _BARE_TOKEN = patterns.lazy(
-    r"(?i)((?<![\w-])[\"']?token[\"']?\s*[:=]\s*[\"']?)(?=[^\s,;\"']*\d)(?=[^\s,;\"']*[a-z])[\w.+/=~-]{16,}"
+    r"(?i)((?<![\w-])[\"']?token[\"']?\s*[:=]\s*[\"']?)(?=[^\s,;\"']*\d)(?=[^\s,;\"']*[a-z])[\w.+/=~-]{10,}"
 )
 _QUERY = patterns.lazy(
-    r"(?i)([?&;](?:access_?|auth_?|api_?|sas_?|id_?)?(?:token|key|apikey|auth|sig|signature|password|secret|code)=)[^\s&\"'<>]{4,}"
+    r"(?i)([?&;](?:access_?|auth_?|api_?|sas_?|id_?|private_?)?(?:token|key|apikey|auth|sig|signature|password|secret|code)=)[^\s&\"'<>]{4,}"
 )
 _HEADER = patterns.lazy(
     r"(?i)(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?)(?:(?:bearer|basic|token|digest|apikey)\s+)?[^\s,;\"'}]+"
@@ -71,15 +110,24 @@ _BEARER = patterns.lazy(r"(?i)(\bbearer\s+)[\w.~+/=-]{12,}")
 _COOKIE = patterns.lazy(r"(?i)(\b(?:set-)?cookie[\"']?\s*:\s*[\"']?)[^\"'\n]+")
 _ACCOUNT = patterns.lazy(r"(?i)\b((?:account|sharedaccess)key=)[A-Za-z0-9+/=]{16,}")
 _LOGIN = patterns.lazy(r"(\bwandb login (?:--\S+ )*)[0-9a-f]{40}\b")
-_USER = patterns.lazy(r"([a-z][a-z0-9+.-]*://)(?:[^\s/:@]+:[^\s/@]+|[^\s/:@]{16,})@")
+_USER = patterns.lazy(r"([a-z][a-z0-9+.-]*://)(?:[^\s/:@]*:[^\s/]+|[^\s/:@]{16,})@")
 _HOME = patterns.lazy(r"(?:(?<=^)|(?<=[\s\"'=:(,\[]))(/home/|/Users/|/global/homes/\w/)[^/\s\"']+")
 
 _BY_NAME = patterns.lazy(
-    rf"(?i)(?:.*[._\-/ ])?(?:{_WORDS})|(?:.*[./ ])?(?:token|authorization|cookie|sig|signature)"
+    rf"(?i)(?:.*[._\-/ ])?(?:{_WORDS}|{_PASS})|.*{_STRONG}"
+    r"|(?:.*[./ ])?(?:token|authorization|cookie|sig|signature)"
 )
-_SETTING = patterns.lazy(r"(?m)^([ \t]*(?:- )?[\"']?([\w.-]+)[\"']?[ \t]*[:=][ \t]*)([^\s#{\[|>&*].*)$")
-_PLAIN = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none", "~"})
+_SETTING = patterns.lazy(
+    r"(?m)^([ \t]*(?:- )?[\"']?([\w.-]+)[\"']?[ \t]*[:=][ \t]*(?:[&!][\w./:-]+[ \t]+)?)([^\s#{\[|>&*!].*)$"
+)
 """A name and its value on a line of their own, as settings files have them."""
+_BLOCK = patterns.lazy(
+    r"(?m)^(([ \t]*)[\"']?([\w.-]+)[\"']?:[ \t]*[|>][-+\d]*[ \t]*\n)((?:\2[ \t]+.*(?:\n|\Z))+)"
+)
+"""A value of several lines."""
+_ALONE = patterns.lazy(r"(?m)^([ \t]*(?:export )?([\w.-]+)[ \t]*[:=][ \t]*)(?![\d.,%/+-]+$)(\S+)$")
+"""A name and one word, the whole of a line, as logs print settings."""
+_PLAIN = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none", "~"})
 _HUMPS = patterns.lazy(r"(?<=[a-z])(?=[A-Z])")
 
 _AFTER = (
@@ -89,7 +137,10 @@ _AFTER = (
     (_COOKIE, (":",)),
     (_ACCOUNT, ("key=",)),
     (_LOGIN, ("wandb login ",)),
+    (_LOGINS, ("curl", "user", "sshpass", "mysql", "redis-cli", "login")),
+    (_SPOKEN, (" key", " token")),
     (_NAMED, (":", "=")),
+    (_PASSWORDS, ("pass",)),
     (_OPTION, ("-",)),
     (_QUERY, ("=",)),
     (_BEARER, ("bearer",)),
@@ -124,7 +175,10 @@ def redact_value(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: redact_value(str(key), one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [redact_value(name, one) for one in value]
+        return [
+            GONE if _names_secret(before) else redact_value(name, one)
+            for before, one in zip((None, *value), value, strict=False)
+        ]
     if value is None or isinstance(value, bool) or value == "":
         return value
     if is_secret(name) and not (isinstance(value, int | float) and abs(value) < 1e6):
@@ -139,8 +193,23 @@ def redact_settings(text: str) -> str:
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError):
-        return redact(_SETTING.sub(_by_name, text))
+        return redact(_BLOCK.sub(_block_by_name, _SETTING.sub(_by_name, text)))
     return json.dumps(redact_value("", tree), indent=2, ensure_ascii=False)
+
+
+def redact_log(text: str) -> str:
+    """The lines of a log that leaves the machine: as `redact`, and what one word behind a name is by that
+    name, which among other text may as well be a token of a vocabulary."""
+    return redact(_ALONE.sub(_by_name, text))
+
+
+def _names_secret(word: Any) -> bool:
+    """Whether a word of a command is an option whose value, the next word, is a secret."""
+    return isinstance(word, str) and word.startswith("-") and "=" not in word and is_secret(word.lstrip("-"))
+
+
+def _block_by_name(found: re.Match[str]) -> str:
+    return f"{found[1]}{found[2]}  {GONE}\n" if is_secret(found[3]) else found[0]
 
 
 def _by_name(line: re.Match[str]) -> str:

@@ -114,6 +114,8 @@ class Board:
                 entry.stamp = stamp
                 newest = max((at for _, _, at in stamp), default=0) / 1e9
                 entry.group = _changed(entry.group, newest)
+                if _is_gone(stamp):
+                    self._next_search = 0.0
         self._dispatch()
 
     async def _search(self) -> None:
@@ -180,7 +182,11 @@ class Board:
     @staticmethod
     def _is_due(entry: Entry, now: float) -> bool:
         fell_silent = entry.row is not None and entry.row.live and not is_live(entry.group)
-        if entry.busy is not None or (entry.stamp == entry.examined and not fell_silent):
+        if (
+            entry.busy is not None
+            or _is_gone(entry.stamp)
+            or (entry.stamp == entry.examined and not fell_silent)
+        ):
             return False
         return entry.row is None or now - entry.at >= max(
             SPARE * entry.row.cost, min(REST_S, REST * entry.row.cost)
@@ -229,6 +235,11 @@ def _changed(group: RunGroup, at: float) -> RunGroup:
 
 def stamps_of(groups: list[RunGroup]) -> list[Stamp]:
     return [tuple(_stamp(str(source.file)) for source in group.sources) for group in groups]
+
+
+def _is_gone(stamp: Stamp) -> bool:
+    """Whether no file of a run is there any more: none is examined, and the next search forgets it."""
+    return bool(stamp) and all(size < 0 for _, size, _ in stamp)
 
 
 def _stamp(path: str) -> tuple[str, int, int]:

@@ -69,7 +69,7 @@ class Guard:
         if request.method not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("there is nothing to do it to\n", 405)
         cookie = _cookie_of(request)
-        if request.method == "GET" and "token" in request.query_params:
+        if request.method in ("GET", "HEAD") and "token" in request.query_params:
             if not same(request.query_params["token"], self._token):
                 return PlainTextResponse(STALE, 401)
             rest = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from hrmdoc import settings
-from hrmdoc.analysis import Analysis, AnalysisSession
+from hrmdoc.analysis import Analysis, AnalysisSession, Prepared
 from hrmdoc.fleet.work import prepared
 from hrmdoc.readers import RunGroup
 from hrmdoc.record.records import FloatArray
@@ -85,24 +85,27 @@ def is_live(group: RunGroup) -> bool:
 
 def examine(group: RunGroup, roots: Roots) -> Analysis:
     """The analysis of one run, with remedies whose configs lie below the roots; one that was written just now
-    counts as going on.
+    counts as going on, unless it broke off by what is told only where nothing more is waited for.
 
     Raises:
         HrmdocError: the user's own settings or rules are wrong.
     """
     ready, live = prepared(settings.load(Path.cwd())), is_live(group)
-    if live and follows(group):
-        analysis = follow(group, ready)
-    else:
-        session = AnalysisSession(group.folder, prepared=ready, compare=False)
-        session.try_to_read_run(group)
-        analysis = session.diagnose(closed=not live, prescriptions=False)
+    analysis = follow(group, ready) if live and follows(group) else _read(group, ready, closed=not live)
+    if live and analysis.state == "crashed" and analysis.verdict in ("healthy", "info"):
+        analysis = _read(group, ready, closed=True)
     if not analysis.diagnosis.hypotheses:
         return analysis
     offered = prescribe(
         analysis.run, analysis.situation, analysis.diagnosis, analysis.book, within=roots.hold
     )
     return replace(analysis, prescriptions=offered)
+
+
+def _read(group: RunGroup, ready: Prepared, *, closed: bool) -> Analysis:
+    session = AnalysisSession(group.folder, prepared=ready, compare=False)
+    session.try_to_read_run(group)
+    return session.diagnose(closed=closed, prescriptions=False)
 
 
 def _progress(analysis: Analysis) -> tuple[str, str, tuple[str, str]]:

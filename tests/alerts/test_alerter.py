@@ -146,6 +146,9 @@ def test_a_webhook_that_does_not_speak_http_is_told_of() -> None:
     [
         (Alerts(command="notify 'half a quote"), "is no command line: No closing quotation"),
         (Alerts(command="  "), "`command` is missing"),
+        (Alerts(command="cat >> f; echo"), "is run without a shell, and '>>' is for one"),
+        (Alerts(command="echo a; echo b"), "is run without a shell, and 'a;' is for one"),
+        (Alerts(webhook="http://user:pw@127.0.0.1:8080/x"), "holds a user or a password"),
         (Alerts(webhook="ftp://a/b"), "must be an http or https address"),
         (Alerts(route=(Route("pagerduty"),)), "must name where the routing key stands"),
         (Alerts(route=(Route("webhook"),)), "`url`, `url_env` or `url_file` is missing"),

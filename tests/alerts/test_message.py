@@ -23,7 +23,7 @@ def test_a_text_says_what_where_how_bad_why_and_where_to_look() -> None:
         "CRITICAL loss-nonfinite: /runs/a on node-1",
         "The loss is NaN at step 40",
         "train.loss is 9 at step 40",
-        "probably bad-data-batch (63%): hrmdoc explain bad-data-batch",
+        "most probably bad-data-batch (63%): hrmdoc explain bad-data-batch",
         "also: loss-spike (warning)",
         "key hrmdoc-1",
         "https://runs/a",
@@ -33,7 +33,7 @@ def test_a_text_says_what_where_how_bad_why_and_where_to_look() -> None:
 def test_evidence_that_is_the_title_is_said_once() -> None:
     assert message(NAN.title).text.splitlines()[1:3] == [
         "The loss is NaN at step 40",
-        "probably bad-data-batch (63%): hrmdoc explain bad-data-batch",
+        "most probably bad-data-batch (63%): hrmdoc explain bad-data-batch",
     ]
 
 

@@ -232,6 +232,20 @@ def test_what_cannot_be_looked_up_is_said_and_raises_nothing(route: Route, said:
     assert answer.why
 
 
+def test_a_command_that_fails_says_why_without_secrets() -> None:
+    script = "echo first >&2; echo no such room, password=hunter22 >&2; echo >&2; exit 3"
+    answer = send(message(), Route("command", "c", command=f"sh -c '{script}'"), "")
+    assert answer.why == "sh exited with 3: no such room, password=[secret]"
+
+
+def test_an_address_with_a_user_is_refused_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_URL", "http://user:secretpw@127.0.0.1:9/x")
+    answer = send(message(), Route("webhook", "a", url_env="HOOK_URL"), "")
+    assert "holds a user or a password" in answer.why
+    assert answer.lasting
+    assert "secretpw" not in answer.why
+
+
 def test_a_command_that_does_not_end_is_killed_with_what_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,7 +40,8 @@ def state(run: Run, *symptoms: Symptom, closed: bool = True, **facts: Any) -> st
 
 
 @pytest.mark.parametrize(
-    ("detail", "expected"), [("", "finished"), ("crashed", "crashed"), ("an exception", "crashed")]
+    ("detail", "expected"),
+    [("", "finished"), ("crashed", "crashed"), ("an exception", "crashed"), ("stopped", "stopped")],
 )
 def test_what_the_end_of_a_run_says_of_itself_decides(detail: str, expected: str) -> None:
     fatal = present("quiet", severity="critical", values={"role": "root"})

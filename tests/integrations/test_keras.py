@@ -55,6 +55,8 @@ def test_a_healthy_run_goes_to_its_end_in_silence(caplog: pytest.LogCaptureFixtu
     assert monitor.incidents == []
     assert monitor.analysis.situation.framework == "keras"
     assert monitor.analysis.situation.facts["optimizer.lr"] == pytest.approx(0.02)
+    assert monitor.analysis.situation.facts["optimizer.name"] == "SGD"
+    assert monitor.analysis.situation.facts["model.trainable_parameters"] == 5
     assert {"loss", "val_loss"} <= monitor.analysis.run.metrics
     assert not [record for record in caplog.records if record.name == "hrmdoc"]
 

@@ -75,7 +75,9 @@ def test_a_healthy_run_goes_to_its_end_in_silence(tmp_path: Path, caplog: pytest
     assert monitor.incidents == []
     assert monitor.analysis.situation.framework == "lightning"
     assert {"train_loss", "val_loss"} <= monitor.analysis.run.metrics
-    assert monitor.analysis.situation.facts["run.total_steps"] == 300
+    facts = monitor.analysis.situation.facts
+    assert (facts["run.total_steps"], facts["model.trainable_parameters"]) == (300, 5)
+    assert (facts["optimizer.name"], facts["optimizer.lr"]) == ("SGD", 0.05)
     assert not [record for record in caplog.records if record.name == "hrmdoc"]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import hrmdoc
+from hrmdoc.integrations import given
 from hrmdoc.integrations.boards import TensorBoard, markdown
 from hrmdoc.integrations.wording import line_of
 from hrmdoc.live.incidents import Incident
@@ -414,3 +415,11 @@ def test_names_made_up_at_every_step_are_examined_up_to_a_number(monkeypatch: py
 def test_an_incident_without_numbers_is_logged_once_by_its_title() -> None:
     spike = Incident("loss-spike", "opened", "warning", "Loss spike", "Loss spike", 2, 0.0)
     assert line_of(spike).count("Loss spike") == 1
+
+
+def test_weights_are_counted_with_those_that_learn() -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 1))
+    model[0].requires_grad_(False)
+    assert given.weights(model) == {"model.parameters": 11, "model.trainable_parameters": 3}
+    assert given.weights(torch.nn.ReLU()) == {}

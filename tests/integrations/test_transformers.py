@@ -70,6 +70,8 @@ def test_a_healthy_run_goes_to_its_end_in_silence(tmp_path: Path, caplog: pytest
     assert monitor.incidents == []
     assert monitor.analysis.situation.framework == "hf-trainer"
     assert monitor.analysis.situation.facts["optimizer.lr"] == 2e-3
+    assert monitor.analysis.situation.kind == "pretraining"
+    assert monitor.analysis.situation.facts["model.parameters"] > 0
     assert monitor.analysis.state == "finished"
     assert not [record for record in caplog.records if record.name == "hrmdoc"]
 

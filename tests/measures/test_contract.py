@@ -247,7 +247,7 @@ def test_functions_that_weigh_the_whole_curve_are_known_by_name() -> None:
     """A check with one of these cannot tell since when it holds: what is usual of a part that moves along,
     and shapes (a largest rise, a turn), are seen only from behind."""
     shapes = {"anew", "back_after", "leap", "leap_alone", "leap_kept", "replayed", "turned"}
-    medians = {"before_zero", "from_start", "jitter", "small_unit"}
+    medians = {"before_zero", "from_start", "jitter", "small_unit", "tremor"}
     outcomes = {"errors_gained", "gained_at_most", "kept", "lost_share", "risen", "since_best", "squandered"}
     rates = {"seconds_until", "still_falling"}
     misapplied = {"classes_if_twice", "grows_throughout", "minus_probability", "same_as"}

@@ -6,7 +6,10 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from hrmdoc.analysis import AnalysisSession
+from hrmdoc.cli.main import main
 from hrmdoc.reports.bundle import write
 
 
@@ -23,3 +26,14 @@ def test_the_bundle_holds_a_minimal_reproduction_and_no_secret(tmp_path: Path) -
     assert "one device, 20 steps" in texts["reproduce.md"]
     assert {"python", "packages", "platform"} <= set(json.loads(texts["environment.json"]))
     assert not [name for name, text in texts.items() if "A" * 34 in text]
+
+
+def test_an_archive_under_another_name_is_said_to_be_a_zip(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("step 1 loss 2.0\nstep 2 loss 1.9\nstep 3 loss 1.8\n")
+    assert main(["bundle", str(log), "-o", str(tmp_path / "x.tar.gz")]) == 0
+    assert "is a zip archive, whatever its name says" in capsys.readouterr().err
+    assert main(["bundle", str(log), "-o", str(tmp_path / "x.zip")]) == 0
+    assert "whatever" not in capsys.readouterr().err

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
 import hrmdoc
-from hrmdoc.reports.verdict import of_ranks
+from hrmdoc.reports.verdict import blame, of_ranks
 
 STEP = "step={} loss={} grad_norm=0.5\n"
 LOST = "[rank{0}]: RuntimeError: [Rank {0}] Connection closed by peer [10.0.0.7]:1234\n"
@@ -33,3 +36,23 @@ def test_several_silent_ranks_are_all_named(tmp_path: Path) -> None:
     assert (
         of_ranks(hrmdoc.analyze(logs(tmp_path, silent=(1, 2)))) == "silent while others miss a peer: rank 1-2"
     )
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "said"),
+    [
+        ((0.11, 0.05), "no known cause fits well; the nearest: "),
+        ((0.11, 0.09), "several causes are about as likely"),
+        ((0.3, 0.1), "perhaps: "),
+        ((0.6, 0.1), "most probably: "),
+    ],
+)
+def test_a_cause_that_is_well_ahead_is_named_however_improbable(
+    tmp_path: Path, probabilities: tuple[float, float], said: str
+) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {step} loss {2.3 + 0.01 * (step % 3)}\n" for step in range(0, 600, 5)))
+    analysis = hrmdoc.analyze(log)
+    known = [one for one in analysis.diagnosis.hypotheses if one.cause != "unknown" and not one.benign][:2]
+    shown = tuple(replace(one, probability=p) for one, p in zip(known, probabilities, strict=True))
+    assert blame(replace(analysis, diagnosis=replace(analysis.diagnosis, hypotheses=shown))).startswith(said)

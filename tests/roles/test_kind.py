@@ -73,6 +73,23 @@ def test_the_highest_rate_that_is_logged_stands_for_the_configured_one(rate: flo
     assert infer_kind(run_of("loss", "ppl", rate=rate), {"optimizer.lr": 1.0})[0] == "pretraining"
 
 
+@pytest.mark.parametrize(
+    ("name", "before", "kind"),
+    [
+        ("GPT2LMHeadModel", "", "pretraining"),
+        ("LlamaForCausalLM", "some/model", "sft"),
+        ("BertForSequenceClassification", "some/model", "classification"),
+        ("DetrForObjectDetection", "", "detection"),
+        ("ViTModel", "", "unknown"),
+    ],
+)
+def test_the_class_of_a_model_of_transformers_tells_the_kind(name: str, before: str, kind: str) -> None:
+    run = Run("run")
+    run.add(Fact("model_config.architectures", name, "config"))
+    run.add(Fact("model_config._name_or_path", before, "config"))
+    assert infer_kind(run, {})[0] == kind
+
+
 @pytest.mark.parametrize(("scope", "key"), [("config", "vocab_size"), ("run", "data.vocab_size")])
 def test_a_vocabulary_in_the_config_tells_pretraining_where_nothing_else_does(scope: Any, key: str) -> None:
     run = run_of("loss")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hrmdoc.cli.main import main
 from hrmdoc.text import redact as redact_module
-from hrmdoc.text.redact import is_secret, redact, redact_settings, redact_value
+from hrmdoc.text.redact import is_secret, redact, redact_log, redact_settings, redact_value
 
 A = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
 HEX = "0123456789abcdef" * 3
@@ -38,6 +38,7 @@ FORMS = {
     "telegram": f"12345678:AA{A}abcdefgh",
     "mailchimp": HEX[:32] + "-us12",
     "vault": f"hvs.{A}",
+    "databricks": f"dapi{HEX[:32]}",
     "json web token": f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{A}",
 }
 PLACES = {
@@ -67,11 +68,31 @@ PLACES = {
     "discord hook": f"https://discord.com/api/webhooks/123/{A}",
     "wandb login": f"wandb login --relogin {HEX[:40]}",
     "token in json": f'{{"token": "{A}"}}',
+    "password of a database": f"PGPASSWORD={A} psql",
+    "password at a hump": f"dbPassword={A}",
+    "key at a hump": f"hfToken={A} dbApiKey: {A[4:]}",
+    "pass of a mail server": f"smtp_pass: {A}",
+    "pass in capitals": f"DB_PASS={A}",
+    "pass alone": f"pass={A}",
+    "pass in json": f'{{"pass": "{A}"}}',
+    "a short password": "password=Zq8w",
+    "password of several words": f'password: "{A} {HEX[:32]}, {A[4:]}"',
+    "password in json in json": f'{{\\"password\\": \\"{A} x\\"}}',
+    "password of no user": f"redis://:{A}@host:6379/0",
+    "password with an @": f"postgres://me:a@{A}@db/x",
+    "private token": f"private_token={A}",
+    "a key that is spoken of": f"wandb: api key {HEX[:40]}",
+    "a short token": "token=hunter2secret",
+    "curl": f"curl -s -u me:{A} --proxy-user you:{A} https://x.org",
+    "sshpass": f"sshpass -p {A} ssh host",
+    "mysql": f"mysqldump -u me -p{A} base",
+    "docker login": f"docker login -u me -p {A} registry",
+    "pass as an option": f"train.py --db-pass {A}",
     "private key": f"-----BEGIN RSA PRIVATE KEY-----\n{BASE}\n-----END RSA PRIVATE KEY-----",
     "private key, torn": f"-----BEGIN PRIVATE KEY-----\n{BASE}",
     "body of a key alone": f"...\n{BASE}\n...",
 }
-PARTS = (A, A[4:], HEX[:32], BASE[:16], "IOSFODNN7EXAMPLE")
+PARTS = (A, A[4:], HEX[:32], BASE[:16], "IOSFODNN7EXAMPLE", "Zq8w", "hunter2")
 ORDINARY = [
     "tokens per second: 5432",
     "num_tokens=191 max_tokens: 4096",
@@ -83,6 +104,12 @@ ORDINARY = [
     "git commit 9f2c4e1d8b7a6f5e4d3c2b1a0f9e8d7c6b5a4f3e",
     "use_auth_token=True push_to_hub_token=None",
     "https://huggingface.co/docs?library=true&page=2",
+    "forward_pass: 0.12 s, backward_pass=slow, pass=3, 1st pass: 34 s",
+    "PASS: test_loss",
+    "bypass=yes compass: north",
+    "token: word",
+    "docker run --user 1000:1000 image",
+    "password: no",
     "user@node01:/scratch/run$ python train.py",
     "model.layers.31.self_attn.q_proj.weight",
     "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
@@ -106,6 +133,30 @@ def test_ordinary_log_text_is_left_alone(text: str) -> None:
     assert redact(text) == text
 
 
+def test_what_closes_a_bracket_around_a_secret_stays() -> None:
+    said = redact("{aws_access_key_id: ABCDE, aws_secret_access_key: BCDEF}\nlogin(password=abc)")
+    assert said == "{aws_access_key_id: [secret], aws_secret_access_key: [secret]}\nlogin(password=[secret])"
+
+
+def test_a_word_of_a_log_that_leaves_the_machine_is_a_secret_by_the_name_before_it() -> None:
+    said = redact_log("token: word\nexport DB_PASS=word\nsignature: 4/4\ntoken: the loss\nforward_pass: slow")
+    assert said == (
+        "token: [secret]\nexport DB_PASS=[secret]\nsignature: 4/4\ntoken: the loss\nforward_pass: slow"
+    )
+
+
+def test_the_value_of_an_option_in_a_list_of_words_is_a_secret_by_the_option() -> None:
+    words = ["train.py", "--api-key", "word", "--lr", "0.1", "--token=word"]
+    assert redact_value("command", words) == [
+        "train.py",
+        "--api-key",
+        "[secret]",
+        "--lr",
+        "0.1",
+        "--token=[secret]",
+    ]
+
+
 @pytest.mark.parametrize("text", [*FORMS.values(), *PLACES.values()])
 def test_a_second_look_changes_nothing(text: str) -> None:
     assert redact(redact(text)) == redact(text)
@@ -116,7 +167,11 @@ def test_home_paths_lose_the_user() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["wandb.api_key", "db_password", "token", "hfToken", "AWS_SECRET_ACCESS_KEY", "x.client-secret"]
+    "name",
+    [
+        *("wandb.api_key", "db_password", "token", "hfToken", "AWS_SECRET_ACCESS_KEY", "x.client-secret"),
+        *("PGPASSWORD", "dbPassword", "DB_PASS", "smtp_pass", "pass", "ssh.passphrase", "private_token"),
+    ],
 )
 def test_a_value_is_a_secret_by_its_name(name: str) -> None:
     assert is_secret(name)
@@ -124,7 +179,17 @@ def test_a_value_is_a_secret_by_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["tokenizer", "max_tokens", "pad_token", "data.key", "optimizer.lr", "sort_key"]
+    "name",
+    [
+        "tokenizer",
+        "max_tokens",
+        "pad_token",
+        "data.key",
+        "optimizer.lr",
+        "sort_key",
+        "forward_pass",
+        "bypass",
+    ],
 )
 def test_a_setting_of_training_is_no_secret_by_its_name(name: str) -> None:
     assert redact_value(name, "plain") == "plain"
@@ -144,6 +209,11 @@ def test_names_inside_a_value_count_too() -> None:
         ("lr: 1e-3\ntoken: word  # mine\n", "lr: 1e-3\ntoken: [secret]\n"),
         ('wandb:\n  api_key: "pw"\n', "wandb:\n  api_key: [secret]\n"),
         ("SMTP_PASSWORD = 'pw'\nseed = 3\n", "SMTP_PASSWORD = [secret]\nseed = 3\n"),
+        (
+            "smtp_pass: pw\npass: &a pw\nforward_pass: slow\n",
+            "smtp_pass: [secret]\npass: &a [secret]\nforward_pass: slow\n",
+        ),
+        ("a:\n  password: |\n    pw\n    pw\n  lr: 3\n", "a:\n  password: |\n    [secret]\n  lr: 3\n"),
         ("tokenizer: gpt2\npad_token: x\nuse_auth_token: true\n", None),
     ],
 )

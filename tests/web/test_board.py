@@ -86,6 +86,20 @@ def test_a_run_that_falls_silent_is_looked_at_again(runs: Path, monkeypatch: pyt
     assert not healthy.row.live
 
 
+def test_a_run_whose_files_are_gone_is_not_called_without_data_until_it_is_forgotten(runs: Path) -> None:
+    board = settled(Board(Roots.of([str(runs)]), Here()))
+    shutil.rmtree(runs / "healthy")
+    board._next_search = board._settled = float("inf")
+
+    async def step() -> list[str]:
+        await board.step()
+        await asyncio.gather(*board._tasks)
+        return [one.row.verdict for one in board.entries.values() if one.name == "healthy" and one.row]
+
+    assert asyncio.run(step()) == ["healthy"]
+    assert asyncio.run(step()) == []
+
+
 def test_an_empty_folder_is_a_board_without_runs(tmp_path: Path) -> None:
     board = again(Board(Roots.of([str(tmp_path)]), Here()))
     assert names(board) == []

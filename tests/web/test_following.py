@@ -138,3 +138,16 @@ def test_large_live_runs_go_to_the_process_that_keeps_them(
     workers, followers = Noting(), Noting()
     settled(Board(roots, workers, followers=followers))
     assert (workers.runs, followers.runs) == (["small"], ["one"])
+
+
+@pytest.mark.parametrize("large", [1, 1 << 40])
+def test_a_run_that_just_broke_off_is_not_called_healthy_while_more_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    monkeypatch.setattr(following, "LARGE", large)
+    (tmp_path / "runs" / "a").mkdir(parents=True)
+    (tmp_path / "runs" / "a" / "train.log").write_text("RuntimeError: <b>CUDA out of memory</b>\n")
+    roots = Roots.of([str(tmp_path / "runs")])
+    (group,) = roots.runs()
+    row = rows.row_of(group, roots)
+    assert (row.verdict, row.state, row.live) == ("critical", "crashed", True)

@@ -35,10 +35,11 @@ def test_a_wrong_token_opens_nothing(site: Site, token: str) -> None:
     assert "set-cookie" not in answer.headers
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_the_address_with_the_token_becomes_one_without_and_a_cookie_that_scripts_do_not_see(
-    site: Site,
+    site: Site, method: str
 ) -> None:
-    answer = client_of(site, cookie=False).get("/", params={"token": TOKEN, "show": "critical"})
+    answer = client_of(site, cookie=False).request(method, "/", params={"token": TOKEN, "show": "critical"})
     assert answer.status_code == 303
     assert answer.headers["location"] == "/?show=critical"
     cookie = answer.headers["set-cookie"].lower()

@@ -10,6 +10,7 @@ from http.client import HTTPException
 from typing import IO, Any
 
 from hrmdoc.alerts.outbox import Answer
+from hrmdoc.routes import USER_IN_ADDRESS
 from hrmdoc.text.clean import clean
 
 TIMEOUT_S = 10.0
@@ -36,6 +37,8 @@ def post(url: str, body: Any, headers: dict[str, str]) -> Answer:
         request = urllib.request.Request(url, data=data, headers=sent, method="POST")  # noqa: S310 (checked)
         if request.type not in ("http", "https"):
             return Answer("its address is no http or https address")
+        if "@" in request.host:
+            return Answer(USER_IN_ADDRESS, lasting=True)
         with urllib.request.build_opener(_Stay).open(request, timeout=TIMEOUT_S) as answer:
             answer.read(_READ)
             return Answer()

@@ -113,6 +113,24 @@ def jitter(values: FloatArray, finest: float = 0.0) -> float | None:
     return middle(np.abs(np.diff(half))) / level if level > 0 else 0.0
 
 
+@function(points=9)
+def tremor(values: FloatArray) -> float:
+    """How far values scatter about one level, as a share of it, where none knows anything of the one before:
+    no trend, neighbours that lie as far apart as any two, one width throughout. Infinite for any other curve.
+    The first tenth, at most three values, is left aside."""
+    kept = values[max(1, min(3, len(values) // 10)) :]
+    level, width = abs(middle(kept)), float(kept.std())
+    if not (level > 0 and width > 0):
+        return float("inf")
+    apart = (
+        float((np.diff(kept) ** 2).mean()) / width**2
+    )  # von Neumann's ratio: two where order means nothing
+    trend = float(np.corrcoef(np.arange(len(kept)), kept)[0, 1])
+    first, second = float(kept[: len(kept) // 2].std()), float(kept[len(kept) // 2 :].std())
+    alike = 0.5 * first <= second <= 2 * first
+    return width / level if apart >= 1.7 and abs(trend) <= 0.4 and alike else float("inf")
+
+
 @function(course=lambda values, times=PEAK: np.cumsum(_peaked(values, times)))
 def peaks(values: FloatArray, times: float = PEAK) -> int:
     """How many values lie far above both of their neighbours.
