@@ -277,7 +277,7 @@ class _Session(LineSession):
         filled |= self._nans(header, filled, place_of)
         for run, own in header.runs(grid):
             self._columns_of(header, grid, filled & own[:, None], place_of, run)
-        for at, row in header.vanished.see(filled):
+        for at, row in header.vanished.see(filled | header.nans):
             header.gaps[at] = place_of.only(slice(row, row + 1))
 
     def _nans(self, header: Header, filled: NDArray[np.bool_], place_of: RowPlaces) -> NDArray[np.bool_]:

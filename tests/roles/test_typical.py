@@ -101,9 +101,10 @@ def test_a_tiny_model_may_take_a_high_rate_and_is_not_held_to_it() -> None:
     assert low <= 3e-4 < 6e-3 < high
 
 
-def test_a_rate_of_an_unknown_optimizer_may_be_that_of_sgd() -> None:
+def test_a_rate_of_an_unknown_optimizer_is_one_that_people_take() -> None:
+    """A tenth is usual with SGD, and one in thirty of those who name no optimizer takes more."""
     low, high = typical_rate({"run.kind": "classification"}) or (0.0, 0.0)
-    assert low < 1e-4 < SGD[1] == high
+    assert low < 1e-4 < 0.1 == high < SGD[1]
 
 
 def test_a_policy_that_writes_no_text_takes_the_rates_of_small_models() -> None:
