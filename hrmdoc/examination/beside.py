@@ -28,10 +28,16 @@ _SET_BY_HAND = (
     "act.",
     "precision",
 )
+_FOUND = {
+    "model.parameters",
+    "model.trainable_parameters",
+    "model.trained_in",
+    "data.hash",
+    "data.vocab_size",
+}
+"""What a run finds that it has: a fault may have changed it."""
 _ALIKE = 0.05
 """Logged rates differ from those of the config by rounding and by the first steps of a schedule."""
-_SWEPT = 3
-"""A setting that is searched for has so many values at least."""
 _TOLD = 3
 PEERS = "peers."
 """What the names of the facts begin with."""
@@ -64,7 +70,7 @@ def _family(series: Series) -> str:
 
 def settings_in(canonical: Mapping[str, Fact], facts: Mapping[str, Any]) -> dict[str, Any]:
     """What somebody chose for a run, by canonical key, numbers and words."""
-    chosen = {key for key in canonical if key.startswith(_SET_BY_HAND)} | {"optimizer.lr"}
+    chosen = {key for key in canonical if key.startswith(_SET_BY_HAND)} - _FOUND | {"optimizer.lr"}
     return {key: facts[key] for key in sorted(chosen) if isinstance(facts.get(key), int | float | str)}
 
 
@@ -91,8 +97,6 @@ def beside(own: Peer, peers: Sequence[Peer]) -> dict[str, Any]:
             f"{key} {_spelled(own.settings[key])} (theirs {_spelled(said[f'peers.{key}'])})"
             for key in differing[:_TOLD]
         )
-        if any(_is_swept(key, own, peers) for key in differing):
-            said["peers.swept"] = True
     return said
 
 
@@ -129,17 +133,6 @@ def _distance(one: Any, other: Any) -> float:
         return float(one != other)
     largest = max(abs(one), abs(other))
     return abs(one - other) / largest if largest and math.isfinite(largest) else float(one != other)
-
-
-def _is_swept(key: str, own: Peer, peers: Sequence[Peer]) -> bool:
-    """Whether half of the runs that are like this one have values of a setting that no other has before
-    them."""
-    values = [peer.settings[key] for peer in peers if key in peer.settings and own.is_like(peer)]
-    different: list[Any] = []
-    for value in values:
-        if all(_differs(value, one) for one in different):
-            different.append(value)
-    return len(different) >= max(_SWEPT, len(values) / 2)
 
 
 def _spelled(value: Any) -> str:
