@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -180,7 +180,8 @@ class AnalysisSession:
         self._roles = {**self.settings.roles, **(metric_roles or {})}
         self._stated = {**self.settings.facts, **(facts or {})}
         self._disabled = frozenset(self.settings.disable)
-        self._compare, self._group = compare, cast("readers.RunGroup | None", None)
+        self._compares = compare
+        self._group: readers.RunGroup | None = None
         self._compared = False
         self._spoken: object = None
         self._seen: tuple[object, ...] = ()
@@ -198,10 +199,10 @@ class AnalysisSession:
         run = Run(path, RoleMap(self.book, self._roles))
         return Examination(run, self.book, matcher=self.matcher, disabled=self._disabled, facts=self._stated)
 
-    def lies_as(self, group: readers.RunGroup) -> None:
+    def locate(self, group: readers.RunGroup) -> None:
         """Where the run lies: with the next diagnosis the runs beside it are read, if it is to be compared
         with them."""
-        self._group = group if self._compare else None
+        self._group = group if self._compares else None
 
     def _look_beside(self) -> None:
         """Reads the runs that lie beside the one that was read, once, for rules that compare it with them."""
@@ -228,8 +229,6 @@ class AnalysisSession:
             sources = readers.discover(paths, problems, unpacking=True)
             run = readers.RunGroup(paths[0], tuple(sources), 0.0)
         self.read_run(run, problems)
-        if len(paths) == 1 and os.path.isfile(paths[0]):  # one file of those that lie there
-            self.lies_as(replace(run, folder=paths[0]))
 
     def read_run(self, group: readers.RunGroup, problems: Sequence[Damage] = ()) -> None:
         """Reads one of the runs that `readers.runs_below` lists; `problems` are what it passed by.
@@ -246,7 +245,7 @@ class AnalysisSession:
             settings=self.names_of_settings,
         )
         self.run.extend(group.resumes(self.run.events))
-        self.lies_as(group)
+        self.locate(group)
         self.sight(group, max((source.mtime for source in group.sources), default=0.0))
 
     def sight(self, group: readers.RunGroup, written: float) -> None:

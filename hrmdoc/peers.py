@@ -16,7 +16,7 @@ MOST = 16
 """Runs that are read: the nearest in time."""
 MOST_BYTES = 8 << 20
 """Of them together: nobody waits for longer ones."""
-TOGETHER = 64
+MOST_COMPARED = 64
 """Runs that are kept to be compared with others. Of more that are examined together none is: each would be
 read again and again."""
 
@@ -54,7 +54,7 @@ class Peers:
             if key not in self._kept:
                 self._kept[key] = _read(sources, opened(path), settings)
             self._kept.move_to_end(key)
-            while len(self._kept) > TOGETHER:
+            while len(self._kept) > MOST_COMPARED:
                 self._kept.popitem(last=False)
             if (peer := self._kept[key]) is not None:
                 yield peer

@@ -9,40 +9,28 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hrmdoc.measures.peers import Standing, standing
+from hrmdoc.measures.peers import Comparison, compare
 from hrmdoc.record.peer import Peer, Track
 from hrmdoc.record.records import Fact
 from hrmdoc.record.run import Run
 from hrmdoc.record.series import Series
 from hrmdoc.rulebook import Rulebook
 
-_SET_BY_HAND = (
-    "optimizer.",
-    "schedule.",
-    "data.",
-    "model.",
-    "train.",
-    "lora.",
-    "rl.",
-    "loss.",
-    "act.",
+_CHOSEN = (
+    *("optimizer.", "schedule.", "data.", "model.", "train.", "lora.", "rl.", "loss.", "act."),
     "precision",
 )
-_FOUND = {
-    "model.parameters",
-    "model.trainable_parameters",
-    "model.trained_in",
-    "data.hash",
-    "data.vocab_size",
+"""How the keys of settings begin that somebody chose."""
+_COUNTED = {
+    *("model.parameters", "model.trainable_parameters", "model.trained_in"),
+    *("data.hash", "data.vocab_size"),
 }
-"""What a run finds that it has: a fault may have changed it."""
+"""What a program counts of what it has: a fault may have changed it."""
 _ALIKE = 0.05
 """Logged rates differ from those of the config by rounding and by the first steps of a schedule."""
 _TOLD = 3
 PEERS = "peers."
-"""What the names of the facts begin with."""
-
-
+"""How the names of these facts begin."""
 _FAMILIES = ("score", "error", "reward", "loss")
 _OUTCOMES = ("eval.", "test.", "rl.reward")
 """Roles that say what came of a training, not how it went on."""
@@ -70,34 +58,34 @@ def _family(series: Series) -> str:
 
 def settings_in(canonical: Mapping[str, Fact], facts: Mapping[str, Any]) -> dict[str, Any]:
     """What somebody chose for a run, by canonical key, numbers and words."""
-    chosen = {key for key in canonical if key.startswith(_SET_BY_HAND)} - _FOUND | {"optimizer.lr"}
+    chosen = {key for key in canonical if key.startswith(_CHOSEN)} - _COUNTED | {"optimizer.lr"}
     return {key: facts[key] for key in sorted(chosen) if isinstance(facts.get(key), int | float | str)}
 
 
 def beside(own: Peer, peers: Sequence[Peer]) -> dict[str, Any]:
     """Facts about `own` among the runs beside it; none where these say nothing of it."""
-    found = standing(own, peers)
+    found = compare(own, peers)
     if found is None:
         return {}
-    said = {
-        "peers.count": found.count,
-        "peers.best": found.best,
-        "peers.metric": found.metric,
-        "peers.first": _from(own.path, found.among[0].path),
-        "peers.value": found.value,
-        "peers.low": found.low,
-        "peers.high": found.high,
-        "peers.short": found.short,
-        "peers.apart": found.apart,
+    theirs = dict(_theirs(own, found))
+    said = theirs | {
+        "count": found.count,
+        "best": found.best,
+        "metric": found.metric,
+        "first": _from(own.path, found.among[0].path),
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "short": found.short,
+        "apart": found.apart,
     }
-    said |= {f"peers.{key}": value for key, value in _theirs(own, found)}
-    differing = [key for key in own.settings if _differs(own.settings[key], said.get(f"peers.{key}"))]
+    differing = [key for key, value in theirs.items() if _differs(own.settings[key], value)]
     if differing:
-        said["peers.differs"] = ", ".join(
-            f"{key} {_spelled(own.settings[key])} (theirs {_spelled(said[f'peers.{key}'])})"
+        said["differs"] = ", ".join(
+            f"{key} {_spelled(own.settings[key])} (theirs {_spelled(theirs[key])})"
             for key in differing[:_TOLD]
         )
-    return said
+    return {PEERS + name: value for name, value in said.items()}
 
 
 def _from(own: str, other: str) -> str:
@@ -106,7 +94,7 @@ def _from(own: str, other: str) -> str:
     return os.path.relpath(there, os.path.commonpath([here, there]))
 
 
-def _theirs(own: Peer, found: Standing) -> Iterator[tuple[str, Any]]:
+def _theirs(own: Peer, found: Comparison) -> Iterator[tuple[str, Any]]:
     """What the best ones have for each setting of the run: what it has where one of them has it, else what
     most of them have."""
     for key, value in own.settings.items():
@@ -124,15 +112,9 @@ def _usual(values: Sequence[Any]) -> Any:
 
 
 def _differs(one: Any, other: Any) -> bool:
-    return other is not None and _distance(one, other) > _ALIKE
-
-
-def _distance(one: Any, other: Any) -> float:
-    """Between two values of a setting, as a share of the larger; a whole one between words that differ."""
     if isinstance(one, str) or isinstance(other, str):
-        return float(one != other)
-    largest = max(abs(one), abs(other))
-    return abs(one - other) / largest if largest and math.isfinite(largest) else float(one != other)
+        return bool(one != other)
+    return not math.isclose(one, other, rel_tol=_ALIKE)
 
 
 def _spelled(value: Any) -> str:

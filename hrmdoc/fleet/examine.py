@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from hrmdoc.fleet.engines import Limits, Name, cores, engine
 from hrmdoc.fleet.store import Store, keys
 from hrmdoc.fleet.summary import Summary
-from hrmdoc.fleet.work import Done, Extra, Item, Request, examine, together
+from hrmdoc.fleet.work import Done, Extra, Item, Request, are_compared, examine
 from hrmdoc.readers import RunGroup
 
 FEW = 4
@@ -60,7 +60,7 @@ def summaries(
         extra: what is wanted of sick runs beside the summary, as far as they are examined now.
         keep: gets each that is examined now.
     """
-    request = replace(request, compare=together(groups))
+    request = replace(request, compare=are_compared(groups))
     names = keys(groups, request)
     kept = store.results([key for key, group in zip(names, groups, strict=True) if not is_stream(group)])
     found = {number: kept[key] for number, key in enumerate(names) if key in kept}

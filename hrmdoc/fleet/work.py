@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from hrmdoc.analysis import Analysis, AnalysisSession, Prepared
 from hrmdoc.fleet.summary import Summary, failed, summarize
-from hrmdoc.peers import TOGETHER
+from hrmdoc.peers import MOST_COMPARED
 from hrmdoc.readers.sources.groups import RunGroup
 from hrmdoc.settings import Settings
 
@@ -42,9 +42,9 @@ class Request(Struct, frozen=True):
     compare: bool = False
 
 
-def together(groups: Sequence[RunGroup]) -> bool:
-    """Whether so few runs are examined together that each is compared with those beside it."""
-    return len(groups) <= TOGETHER
+def are_compared(groups: Sequence[RunGroup]) -> bool:
+    """Whether runs that are examined together are few enough to be compared with each other."""
+    return len(groups) <= MOST_COMPARED
 
 
 class Item(Struct, frozen=True):

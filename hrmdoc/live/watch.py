@@ -143,7 +143,7 @@ class Watch:
         session.other_runs = follower.other_runs
         if self._group is None and follower.sources:
             home = follower.folder or str(self._real)
-            session.lies_as(RunGroup(home, tuple(follower.sources), self._now()))
+            session.locate(RunGroup(home, tuple(follower.sources), self._now()))
         return session, follower
 
     def _measuring(self, followed: Path) -> Monitoring | None:

@@ -35,8 +35,8 @@ LEAST = 0.2
 gains no more."""
 
 
-class Standing(Struct, frozen=True):
-    """Where a run stands by the metric in which it is most behind.
+class Comparison(Struct, frozen=True):
+    """A run beside its peers, by the metric in which it is most behind.
 
     Attributes:
         metric: its name.
@@ -65,22 +65,22 @@ class _Level(Struct, frozen=True):
     peer: Peer
 
 
-def standing(own: Peer, peers: Sequence[Peer]) -> Standing | None:
-    """Where `own` stands among those of `peers` that are like it; None where no metric says what comes of
-    such a run, or they come to different things.
+def compare(own: Peer, peers: Sequence[Peer]) -> Comparison | None:
+    """`own` beside those of `peers` that are like it; None where no metric says what comes of such a run, or
+    they come to different things.
 
     A run is compared with what they had come to at its last step.
     """
     alike = [peer for peer in peers if own.is_like(peer)]
     if len(alike) < FEWEST:
         return None
-    found = list(_standings(own, alike))
+    found = list(_comparisons(own, alike))
     turns = [_TURNS[own.tracks[one.metric].family] for one in found]
     first = [one for one, turn in zip(found, turns, strict=True) if turn == min(turns)]
     return max(first, key=lambda one: one.short, default=None)
 
 
-def _standings(own: Peer, alike: Sequence[Peer]) -> Iterator[Standing]:
+def _comparisons(own: Peer, alike: Sequence[Peer]) -> Iterator[Comparison]:
     for name, track in own.tracks.items():
         if not track.family or _too_early(name, track, alike):
             continue
@@ -97,7 +97,7 @@ def _too_early(name: str, track: Track, alike: Sequence[Peer]) -> bool:
     return len(track.values) < FEW < max(others, default=0)
 
 
-def _among(name: str, track: Track, levels: Sequence[_Level]) -> Standing | None:
+def _among(name: str, track: Track, levels: Sequence[_Level]) -> Comparison | None:
     """`levels`: the best first."""
     worse = _WORSE[track.family]
     best = levels[: max(BEST, len(levels) // 3)]
@@ -109,7 +109,7 @@ def _among(name: str, track: Track, levels: Sequence[_Level]) -> Standing | None
         return None
     behind = math.inf if math.isnan(value) else value - usual
     ends = sorted((best[0].end * worse, best[-1].end * worse))
-    return Standing(
+    return Comparison(
         metric=name,
         value=value * worse,
         low=ends[0],

@@ -19,7 +19,7 @@ from hrmdoc import settings
 from hrmdoc.errors import HrmdocError
 from hrmdoc.fleet.store import Store, base_of, keys
 from hrmdoc.fleet.summary import Summary
-from hrmdoc.fleet.work import Request, together
+from hrmdoc.fleet.work import Request, are_compared
 from hrmdoc.readers import RunGroup
 from hrmdoc.reports.html import capital
 from hrmdoc.reports.verdict import SEVEREST
@@ -92,7 +92,7 @@ class Kept:
                 if row.verdict in SEVEREST:
                     found[group.folder] = row, key == self._key(base, stamp)
         others = [one for one in groups if one.folder not in found]
-        return {**self._triaged(store, others, replace(asked, compare=together(groups))), **found}
+        return {**self._triaged(store, others, replace(asked, compare=are_compared(groups))), **found}
 
     def _triaged(
         self, store: Store, groups: Sequence[RunGroup], asked: Request

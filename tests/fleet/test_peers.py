@@ -29,7 +29,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def verdicts(runs: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> dict[str, str]:
-    monkeypatch.setattr("hrmdoc.fleet.work.TOGETHER", most)
+    monkeypatch.setattr("hrmdoc.fleet.work.MOST_COMPARED", most)
     found, _ = summaries(
         readers.runs_below(runs), Request(Settings()), Store(kept=False), lambda _: lambda _: None, jobs=1
     )

@@ -123,11 +123,15 @@ class Runs:
         from hrmdoc import settings
         from hrmdoc.cli.shared.options import progress
         from hrmdoc.fleet.examine import examined
-        from hrmdoc.fleet.work import Request, together
+        from hrmdoc.fleet.work import Request, are_compared
 
         self.name_problems()
         request = Request(
-            settings.load(Path.cwd()), dict(self.stated), extra, os.getcwd(), compare=together(self.groups)
+            settings.load(Path.cwd()),
+            dict(self.stated),
+            extra,
+            os.getcwd(),
+            compare=are_compared(self.groups),
         )
         self.settings = request.settings
         with progress("examined", len(self.groups)) as advance:
@@ -140,7 +144,7 @@ class Runs:
         """Each of several runs, read one after the other; progress is shown where there is a terminal."""
         from hrmdoc.analysis import AnalysisSession, Prepared
         from hrmdoc.cli.shared.options import progress
-        from hrmdoc.fleet.work import together
+        from hrmdoc.fleet.work import are_compared
 
         self.name_problems()
         prepared = Prepared.of()
@@ -148,7 +152,7 @@ class Runs:
             for group in self.groups:
                 advance(group.folder)
                 session = AnalysisSession(
-                    group.folder, prepared=prepared, compare=together(self.groups), **self.stated
+                    group.folder, prepared=prepared, compare=are_compared(self.groups), **self.stated
                 )
                 session.try_to_read_run(group)
                 yield group, session
