@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hrmdoc.measures.peers import Comparison, compare
+from hrmdoc.measures.peers import Shortfall, shortfall
 from hrmdoc.record.peer import Peer, Track
 from hrmdoc.record.records import Fact
 from hrmdoc.record.run import Run
@@ -64,7 +64,7 @@ def settings_in(canonical: Mapping[str, Fact], facts: Mapping[str, Any]) -> dict
 
 def beside(own: Peer, peers: Sequence[Peer]) -> dict[str, Any]:
     """Facts about `own` among the runs beside it; none where these say nothing of it."""
-    found = compare(own, peers)
+    found = shortfall(own, peers)
     if found is None:
         return {}
     theirs = dict(_theirs(own, found))
@@ -94,7 +94,7 @@ def _from(own: str, other: str) -> str:
     return os.path.relpath(there, os.path.commonpath([here, there]))
 
 
-def _theirs(own: Peer, found: Comparison) -> Iterator[tuple[str, Any]]:
+def _theirs(own: Peer, found: Shortfall) -> Iterator[tuple[str, Any]]:
     """What the best ones have for each setting of the run: what it has where one of them has it, else what
     most of them have."""
     for key, value in own.settings.items():

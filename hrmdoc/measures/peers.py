@@ -35,7 +35,7 @@ LEAST = 0.2
 gains no more."""
 
 
-class Comparison(Struct, frozen=True):
+class Shortfall(Struct, frozen=True):
     """A run beside its peers, by the metric in which it is most behind.
 
     Attributes:
@@ -65,7 +65,7 @@ class _Level(Struct, frozen=True):
     peer: Peer
 
 
-def compare(own: Peer, peers: Sequence[Peer]) -> Comparison | None:
+def shortfall(own: Peer, peers: Sequence[Peer]) -> Shortfall | None:
     """`own` beside those of `peers` that are like it; None where no metric says what comes of such a run, or
     they come to different things.
 
@@ -74,13 +74,13 @@ def compare(own: Peer, peers: Sequence[Peer]) -> Comparison | None:
     alike = [peer for peer in peers if own.is_like(peer)]
     if len(alike) < FEWEST:
         return None
-    found = list(_comparisons(own, alike))
+    found = list(_shortfalls(own, alike))
     turns = [_TURNS[own.tracks[one.metric].family] for one in found]
     first = [one for one, turn in zip(found, turns, strict=True) if turn == min(turns)]
     return max(first, key=lambda one: one.short, default=None)
 
 
-def _comparisons(own: Peer, alike: Sequence[Peer]) -> Iterator[Comparison]:
+def _shortfalls(own: Peer, alike: Sequence[Peer]) -> Iterator[Shortfall]:
     for name, track in own.tracks.items():
         if not track.family or _too_early(name, track, alike):
             continue
@@ -97,7 +97,7 @@ def _too_early(name: str, track: Track, alike: Sequence[Peer]) -> bool:
     return len(track.values) < FEW < max(others, default=0)
 
 
-def _among(name: str, track: Track, levels: Sequence[_Level]) -> Comparison | None:
+def _among(name: str, track: Track, levels: Sequence[_Level]) -> Shortfall | None:
     """`levels`: the best first."""
     worse = _WORSE[track.family]
     best = levels[: max(BEST, len(levels) // 3)]
@@ -109,7 +109,7 @@ def _among(name: str, track: Track, levels: Sequence[_Level]) -> Comparison | No
         return None
     behind = math.inf if math.isnan(value) else value - usual
     ends = sorted((best[0].end * worse, best[-1].end * worse))
-    return Comparison(
+    return Shortfall(
         metric=name,
         value=value * worse,
         low=ends[0],
