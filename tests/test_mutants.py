@@ -119,7 +119,7 @@ def test_a_mutant_is_killed_survives_or_is_reached_by_no_test(
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("tests.mutants.trials.START_S", 2.0)
+    monkeypatch.setattr("tests.mutants.trials.START_S", 15.0)
     wanted = [one for one in mutants(code) if one.what not in ("returns None", "1 -> 2")]
     found = verdicts(tmp_path, wanted, [str(tmp_path / "test_it.py")], workers=2)
     assert sorted((one.line, one.what, verdict) for one, verdict in found.items()) == [

@@ -340,7 +340,7 @@ def test_a_program_that_does_not_answer_is_ended_with_all_that_it_started(
     installed(tmp_path, "sleep 600 & echo $! >pid; exit 0", monkeypatch)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(Absent, match="does not answer"):
-        program.asked("nvidia-smi", patience=1.0)
+        program.asked("nvidia-smi", patience=4.0)
     waiting.until(lambda: gone(int((tmp_path / "pid").read_text())))
 
 

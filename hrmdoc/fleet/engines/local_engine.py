@@ -101,11 +101,9 @@ class _Lane:
         spent, allowed = time.monotonic() - self._begun, self._limits.time_for(self._item)
         if spent >= allowed:
             return f"examining it took more than {duration(allowed)} and was ended"
-        process = self._process
-        if process is not None:
-            with suppress(ValueError):
-                process.join(1.0)
-        code = None if process is None else process.exitcode
+        assert self._pool is not None
+        self._pool.shutdown(wait=True)  # its thread reads how the process ended, which can be read only once
+        code = None if self._process is None else self._process.exitcode
         if code is not None and code < 0:
             name = signal.Signals(-code).name if -code in {*signal.Signals} else f"signal {-code}"
             likely = ", as the system does where memory runs out" if name == "SIGKILL" else ""
