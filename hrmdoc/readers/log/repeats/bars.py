@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -11,12 +10,10 @@ from msgspec import Struct
 from hrmdoc.readers.log.formats.base import Held, Reading
 from hrmdoc.readers.log.formats.tqdm_bar import ManyRedraws, Redraws, TqdmBar, is_slow
 from hrmdoc.readers.log.repeats.columns import Bools, Floats, Ints
+from hrmdoc.readers.log.repeats.given import Given
 from hrmdoc.readers.log.repeats.rows import Rows, joined
 from hrmdoc.readers.log.state.cursor import Cursor
 from hrmdoc.readers.log.state.sink import Mark
-
-if TYPE_CHECKING:
-    from hrmdoc.readers.log.repeats.lane import Given
 
 
 class Bars(Struct):

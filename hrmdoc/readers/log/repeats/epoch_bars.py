@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from hrmdoc.readers.log.formats.base import Held, Reading
 from hrmdoc.readers.log.formats.keras_bar import EpochBars, KerasBar
+from hrmdoc.readers.log.repeats.given import Given
 from hrmdoc.readers.log.repeats.rows import Rows, joined
 from hrmdoc.readers.log.state.cursor import Cursor
 from hrmdoc.readers.log.state.sink import Mark
-
-if TYPE_CHECKING:
-    from hrmdoc.readers.log.repeats.lane import Given
 
 
 def draw(cursor: Cursor, every: list[Rows], given: Given) -> bool:

@@ -19,35 +19,15 @@ from hrmdoc.readers.log.moments import Told
 from hrmdoc.readers.log.repeats.bars import Bars
 from hrmdoc.readers.log.repeats.columns import Bools, Ints
 from hrmdoc.readers.log.repeats.epoch_bars import draw
+from hrmdoc.readers.log.repeats.given import Given
 from hrmdoc.readers.log.repeats.mappings import Records
 from hrmdoc.readers.log.repeats.numbers import or_none
 from hrmdoc.readers.log.repeats.rows import Rows, joined
 from hrmdoc.readers.log.state.cursor import Cursor
 from hrmdoc.readers.log.state.epoch_lines import EpochLines
-from hrmdoc.readers.log.state.sink import Piece
 from hrmdoc.record.records import Axis, Event
 
 _DETAIL = 300
-
-
-class Given:
-    """Points of many lines, handed over in the order of the log."""
-
-    def __init__(self, rank: int | None) -> None:
-        self._rank = rank
-        self._found: list[tuple[int, int, str, Piece, Axis, int]] = []
-
-    def add(self, rows: Rows, order: Ints, steps: Ints, precision: int, axis: Axis = "step") -> None:
-        """Adds the values of some lines, which are given at some places of the log."""
-        if len(order):
-            for name, values in rows.values:
-                piece = Piece(order, steps, values, rows.times, rows.lines)
-                self._found.append((int(order[0]), len(self._found), name, piece, axis, precision))
-
-    def give(self, cursor: Cursor) -> None:
-        """Hands them over."""
-        for _, _, name, piece, axis, precision in sorted(self._found, key=lambda found: found[:2]):
-            cursor.log.sink.many(name, self._rank, piece, axis, precision)
 
 
 def read_many(cursor: Cursor, every: list[Rows]) -> bool:

@@ -3,22 +3,18 @@ the run's bar shows when it is drawn again."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from msgspec import Struct
 
 from hrmdoc.readers.log.formats.base import Reading
 from hrmdoc.readers.log.formats.python_dict import Closed, Mappings, PythonDict, Waiting
 from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from
+from hrmdoc.readers.log.repeats.bars import Bars
 from hrmdoc.readers.log.repeats.columns import Floats, Ints
+from hrmdoc.readers.log.repeats.given import Given
 from hrmdoc.readers.log.repeats.rows import SUB, Rows, joined
 from hrmdoc.readers.log.state.cursor import Cursor
 from hrmdoc.readers.log.state.sink import NO_STEP, Mark
-
-if TYPE_CHECKING:
-    from hrmdoc.readers.log.repeats.bars import Bars
-    from hrmdoc.readers.log.repeats.lane import Given
 
 
 class Group(Struct):

@@ -1,5 +1,4 @@
-"""What `analyze` gives back, and `watch` at each update: the run, its symptoms, the ranked causes and the
-prescriptions."""
+"""A run under examination, which may still grow."""
 
 from __future__ import annotations
 
@@ -10,15 +9,14 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
-import hrmdoc
-from hrmdoc import readers, rulebook
-from hrmdoc import settings as own_settings
+from hrmdoc import readers
+from hrmdoc.analysis.prepared import Prepared
+from hrmdoc.analysis.result import Analysis
 from hrmdoc.diagnosis.circumstances import facts_asked
 from hrmdoc.diagnosis.diagnose import Diagnosis, Verdict, diagnose
-from hrmdoc.diagnosis.run_state import RunState, run_state, says_too_little
+from hrmdoc.diagnosis.run_state import run_state, says_too_little
 from hrmdoc.errors import InputError
 from hrmdoc.examination import flight
 from hrmdoc.examination.beside import compared_by
@@ -26,124 +24,18 @@ from hrmdoc.examination.course import LOG_RATIO
 from hrmdoc.examination.derived import outdone
 from hrmdoc.examination.examine import Examination, Situation
 from hrmdoc.examination.process import process_of
-from hrmdoc.examination.signatures import SignatureMatcher
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.monitors import kept
 from hrmdoc.paths import existing_kept_in
-from hrmdoc.peers import Peers
 from hrmdoc.record.records import Damage, Tick
 from hrmdoc.record.run import Run, Sighting
 from hrmdoc.roles import RoleMap, absent_metrics, check_stated
 from hrmdoc.roles.spelled import names_of_settings
-from hrmdoc.rulebook import Rulebook
 from hrmdoc.rulebook.platforms import spoken
 from hrmdoc.settings import Settings
 
 if TYPE_CHECKING:
     from hrmdoc.remedies.prescribe import Prescription
-
-
-class Analysis(Struct, frozen=True):
-    """One examination of a run.
-
-    Attributes:
-        run: everything that was read.
-        situation: kind of run, framework and canonical facts.
-        symptoms: the state of every rule.
-        diagnosis: the ranked causes.
-        prescriptions: for each cause among the first three, its remedies as they apply to this run.
-        acknowledged: symptoms that the user knows of, with the reason; they count as info.
-        notes: what the user stated and the run does not bear out, a sentence each.
-    """
-
-    run: Run
-    book: Rulebook
-    situation: Situation
-    symptoms: list[Symptom]
-    diagnosis: Diagnosis
-    state: RunState
-    prescriptions: Mapping[str, Sequence[Prescription]] = field(default_factory=dict)
-    acknowledged: Mapping[str, str] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-
-    @property
-    def verdict(self) -> str:
-        """`healthy`, `info`, `warning`, `critical`; `no_data` when nothing could be read, and `incomplete`
-        when no fault was found but evidence that may have held one could not be read."""
-        found = self.diagnosis.verdict
-        return "incomplete" if found in ("healthy", "info") and self.unread else found
-
-    @property
-    def unread(self) -> list[Damage]:
-        """Places where evidence is missing: what was not read there may have held the fault."""
-        return [damage for damage in self.run.damages if damage.incomplete]
-
-    def __repr__(self) -> str:
-        """One line: the run, its verdict and the leading causes."""
-        causes = ", ".join(f"{one.cause} {one.probability:.0%}" for one in self.diagnosis.hypotheses[:3])
-        found = f"{len(self.findings)} of {len(self.symptoms)} symptoms"
-        return f"<Analysis {self.run.path!r}: {self.verdict}, {found}{'; ' if causes else ''}{causes}>"
-
-    def _repr_html_(self) -> str:
-        """How a notebook shows it, by the public name of what shows runs: that stands above this room."""
-        return hrmdoc.card(self)
-
-    @property
-    def present(self) -> list[Symptom]:
-        """Symptoms that are or were present: the most severe first, then what shows in the run before what
-        others show of it, consequences of others behind their causes, and by time."""
-        order = {"critical": 0, "warning": 1, "info": 2}
-        comparing = compared_by(self.book)
-        shown = [symptom for symptom in self.symptoms if symptom.seen]
-        return sorted(
-            shown,
-            key=lambda s: (
-                order[self.severity(s)],
-                s.state != "present",
-                s.signature_role == "cascade",
-                s.id in comparing,
-                s.first_step or 0,
-                s.id,
-            ),
-        )
-
-    @property
-    def findings(self) -> list[Symptom]:
-        """Those of `present` that are no good signs."""
-        good = rulebook.good_signs(self.book)
-        return [symptom for symptom in self.present if symptom.id not in good]
-
-    @property
-    def not_evaluated(self) -> list[Symptom]:
-        """Symptoms that could not be judged, with what they would have needed."""
-        return [symptom for symptom in self.symptoms if symptom.state == "not_evaluated"]
-
-    def severity(self, symptom: Symptom) -> str:
-        """What remains of a symptom's severity once benign causes and acknowledgements have spoken."""
-        return self.diagnosis.severities.get(symptom.id, symptom.severity)
-
-
-class Prepared(Struct, frozen=True):
-    """The user's settings and the rules as they adjust them, ready for any number of runs."""
-
-    settings: Settings
-    book: Rulebook
-    matcher: SignatureMatcher
-    peers: Peers = field(default_factory=Peers)
-
-    @classmethod
-    def of(cls, settings: Settings | None = None) -> Prepared:
-        """By default with the settings nearest to the working folder.
-
-        Raises:
-            RuleError: a rule of the user's own folder is wrong.
-            ConfigError: the settings are wrong.
-        """
-        chosen = own_settings.load(Path.cwd()) if settings is None else settings
-        book = rulebook.load(Path(folder) for folder in chosen.rules)
-        chosen = own_settings.current(chosen, book)
-        book = own_settings.adjusted(book, chosen)
-        return cls(chosen, book, SignatureMatcher(book))
 
 
 class AnalysisSession:
@@ -379,30 +271,3 @@ class AnalysisSession:
         """Whether circumstances of a cause, or what the course speaks for, changed since the last ranking."""
         known = self._facts
         return any(facts.get(name) != known.get(name) for name in (LOG_RATIO, *facts_asked(self.book)))
-
-
-def analyze(
-    path: str | Path | Sequence[str | Path],
-    *,
-    settings: Settings | None = None,
-    facts: Mapping[str, Any] | None = None,
-    metric_roles: Mapping[str, str] | None = None,
-) -> Analysis:
-    """Examines a run afterwards.
-
-    Args:
-        path: a file, a directory, `-` for standard input, or several of them.
-        settings: the user's settings; by default those nearest to the working folder.
-        facts: canonical facts that the user states, such as `{"run.kind": "rl"}`.
-        metric_roles: metric name -> role, where the guess is wrong.
-
-    Raises:
-        InputError: a path does not exist or nothing could be read.
-        RuleError: a rule of the user's own folder is wrong.
-    """
-    paths = [str(path)] if isinstance(path, str | Path) else [str(one) for one in path]
-    if not paths:
-        raise InputError("no path given")
-    session = AnalysisSession(paths[0], settings=settings, facts=facts, metric_roles=metric_roles)
-    session.read(paths)
-    return session.diagnose(closed=True)
