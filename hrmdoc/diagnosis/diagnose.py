@@ -145,7 +145,9 @@ def _applies(cause: Cause, kind: str, framework: str, phase: str) -> bool:
     apply."""
     where = cause.applies
     asked = ((where.kinds, kind), (where.frameworks, framework), (where.phases, phase))
-    return kind not in where.not_kinds and all(
+    if kind in where.not_kinds or framework in where.not_frameworks:
+        return False
+    return all(
         not allowed or value in allowed or (value in UNKNOWN and not cause.benign) for allowed, value in asked
     )
 

@@ -34,6 +34,9 @@ _JUDGING = frozenset({"loss", "score", "error"})
 """Families of what an evaluation says of a model."""
 CEILINGS = (1.0, 100.0)
 """Accuracies are shares or percents."""
+_OF_TEXT = frozenset({"completion", "completions", "response", "responses", "prompt", "prompts", "tokens"})
+_ASKED_OF_TEXT = ("rl.num_generations", "rl.temperature", "rl.beta", "lora.rank", "data.vocab_size")
+"""Settings of policies that write text."""
 
 
 def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any]:
@@ -52,6 +55,7 @@ def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any
             _loss_level(run),
             _begins_even(run),
             _evaluated(run),
+            _completions(run, facts),
             turns(run),
         )
     )
@@ -141,6 +145,14 @@ def _evaluated(run: Run) -> Iterator[tuple[str, Any]]:
     held_out = (one for one in run.series.values() if one.nature.held_out and one.nature.family in _JUDGING)
     if any(len(one.finite) for one in held_out):
         yield "run.evaluated", True
+
+
+def _completions(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Whether metrics or settings speak of text that a policy writes; others play."""
+    if any(key in facts for key in _ASKED_OF_TEXT) or any(
+        not _OF_TEXT.isdisjoint(one.nature.words) for one in run.series.values()
+    ):
+        yield "rl.completions", True
 
 
 def _length(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

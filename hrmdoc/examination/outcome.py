@@ -70,13 +70,18 @@ def solved(scene: Scene, role: str) -> bool:
 
 
 def learned(scene: Scene, role: str) -> bool:
-    """Whether the evaluation gained much and ended well: a training loss that stands still beside it is no
-    measure of what is learned, but a part of the loss, a cost or a count that bears its name."""
-    if role.startswith("eval."):
+    """Whether the evaluation gained much and ended well: a loss that stands still beside it is no measure of
+    what is learned, but a part of the loss, a cost or a count that bears its name."""
+    losses = [one for name in _LOSSES["eval"] if (one := of_role(scene, name)) is not None]
+    scores = [
+        one
+        for name, goal in _SCORES.items()
+        if name.startswith("eval.") and (one := of_role(scene, name, goal)) is not None
+    ]
+    moved = [one for one in losses if not says(scene, one, "still")]
+    known = scores + moved
+    if role.startswith("eval.") and moved:
         return False
-    judged = [of_role(scene, name) for name in _LOSSES["eval"]]
-    judged += [of_role(scene, name, goal) for name, goal in _SCORES.items() if name.startswith("eval.")]
-    known = [one for one in judged if one is not None]
     return all(says(scene, one, "well") for one in known) and any(
         says(scene, one, "learned") for one in known
     )

@@ -13,6 +13,7 @@ from hrmdoc import measures
 from hrmdoc.examination import ranks
 from hrmdoc.examination.scene import Scene
 from hrmdoc.examination.standings import standings
+from hrmdoc.examination.tracks import goes_on
 from hrmdoc.measures.function import Curve, Function, Member
 from hrmdoc.measures.functions.symptoms import State
 from hrmdoc.record.records import FloatArray
@@ -126,13 +127,15 @@ class Questions:
         part = self._last_run(series)
         if not len(series.values[part]):
             return None
+        fresh = self.scene.falls(series).fresh
         return Curve(
             role,
             series.steps[part],
             series.values[part],
             series.axis,
-            1 + len(self.scene.falls(series).fresh),
+            1 + len(fresh),
             series.times[part],
+            bool(fresh) and goes_on(series.values, fresh),
         )
 
 

@@ -138,6 +138,17 @@ def begins_anew(values: FloatArray, start: int) -> bool:
     return any(_again(values, start, head) for head in (_HEAD, 1))
 
 
+def goes_on(values: FloatArray, starts: Sequence[int]) -> bool:
+    """Whether the last of several runs, which begin at these indices and 0, begins nearer to where the one
+    before it ended than to where that began."""
+    start = starts[-1]
+    before = values[starts[-2] if len(starts) > 1 else 0 : start]
+    if not len(before):
+        return False
+    end = middle(before[-_HEAD:])
+    return bool(abs(values[start] - end) < 0.3 * abs(before[0] - end))
+
+
 def beside(found: Rewinds, points: int, starts: Sequence[int]) -> Rewinds:
     """`found` of a series of so many `points`, and the `starts` of runs that another series of the same file
     tells: a fall of its own near by is to the beginning, then."""

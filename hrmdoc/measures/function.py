@@ -33,6 +33,7 @@ class Curve(Struct, frozen=True):
         axis: what `steps` counts.
         runs: how many runs stand one behind the other in the same file.
         times: Unix seconds, NaN where unknown, shape [n].
+        goes_on: whether they begin where the run before them ended, as a model does that is trained further.
     """
 
     role: str
@@ -41,6 +42,7 @@ class Curve(Struct, frozen=True):
     axis: str
     runs: int
     times: FloatArray
+    goes_on: bool = False
 
 
 class Member(NamedTuple):

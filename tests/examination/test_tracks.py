@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hrmdoc.examination.tracks import Rewinds, begins_anew, beside, counts_lines, launched, phases, rewinds
+from hrmdoc.examination.tracks import (
+    Rewinds,
+    begins_anew,
+    beside,
+    counts_lines,
+    goes_on,
+    launched,
+    phases,
+    rewinds,
+)
 
 
 def ints(*values: int) -> np.ndarray:
@@ -123,6 +132,15 @@ def test_values_begin_anew_where_they_stand_as_at_first_and_not_as_just_before()
     values = np.array([3.0, 2.0, 1.5, 1.0, 0.9, 0.8, 2.9, 2.1, 1.4, 0.7, 0.6, 0.6])
     assert begins_anew(values, 6)
     assert not begins_anew(values, 9)
+
+
+def test_a_run_that_begins_where_the_one_before_it_ended_goes_on() -> None:
+    trained, anew = [3.0, 2.0, 1.5, 1.2], [2.9, 2.1, 1.5, 1.4, 1.4]
+    assert goes_on(np.array([*trained, 1.1, 1.0, 0.9]), [4])
+    assert not goes_on(np.array([*trained, *anew]), [4])
+    assert not goes_on(np.array([*trained, *anew, 2.8, 2.0]), [4, 9])
+    assert goes_on(np.array([*trained, *anew, 1.4, 1.3]), [4, 9])
+    assert not goes_on(np.array([3.0, 3.0, 3.0, 3.0]), [2]), "nothing was gained, so that both are one"
 
 
 def test_epochs_that_begin_anew_are_runs_where_each_loses_what_was_gained() -> None:

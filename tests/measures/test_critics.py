@@ -72,6 +72,7 @@ RISING = [float(at) for at in range(20, 40)]
         (RISING, [*x(NAN, 16), *x(0.5, 4)], x(1.0, 20), None),
         (x(5.0, 20), [0.1, *x(NAN, 19)], x(1.0, 20), None),  # the returns do not vary either
         (RISING, x(0.5, 20), x(1e-6, 20), "value_loss"),
+        ([*RISING[:8], *x(1000.0, 12)], x(0.5, 20), x(1e-6, 20), None),  # all of it is earned, and known
         (RISING, x(0.5, 20), x(1e-5, 20), None),
         (RISING, x(0.999, 20), x(1e-6, 20), None),  # nearly all of it is told
         (RISING, x(0.5, 20), x(0.0, 20), None),

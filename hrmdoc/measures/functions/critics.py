@@ -25,6 +25,8 @@ LEAST_SHARE = 0.01
 """An estimate below this share of the return says too little for its sign to count."""
 UNSEEN = 1e-4
 """Spread of what the critic is to tell, as a share of the return, below which it is not of that return."""
+STILL = 0.01
+"""Share of the usual return within which most of them are one and the same."""
 LEAST = 1.0
 """An estimate below lies too near to its own opposite."""
 COMMON = 100.0
@@ -102,7 +104,7 @@ def policy_loss_reversed(members: Sequence[Member]) -> Series | None:
 def critic_sees_nothing(members: Sequence[Member]) -> Series | None:
     """A share of the variance explained that is no number from the second point on, as where there is none;
     or a value loss by which what the critic is to tell hardly varies, beside returns that do."""
-    returns = [one.values for one in members if _is_return(one.series) and len({*one.values.tolist()}) > 2]
+    returns = [one.values for one in members if _is_return(one.series) and _varies(one.values)]
     explained = next((one for one in members if _is_explained(one.series)), None)
     if not returns or explained is None or len(explained.series.values) < 10:
         return None
@@ -116,6 +118,15 @@ def critic_sees_nothing(members: Sequence[Member]) -> Series | None:
             if 0.0 < np.sqrt(max(0.0, _late(one.values)) / unexplained) < UNSEEN * size:
                 return one.series
     return None
+
+
+def _varies(returns: FloatArray) -> bool:
+    """Whether they still do: a return that every episode earns in full leaves the critic nothing to tell."""
+    if len({*returns.tolist()}) <= 2:
+        return False
+    late = returns[-max(1, len(returns) // 2) :]
+    usual = middle(late)
+    return middle(np.abs(late - usual)) > STILL * abs(usual)
 
 
 def _late(values: FloatArray) -> float:

@@ -60,8 +60,10 @@ def starts(curve: Curve) -> int:
 
 @function("curve")
 def from_start(curve: Curve) -> bool:
-    """Whether the points begin where the run does: the first lies no further from step 0 than two points
-    from one another, or a hundredth of the run."""
+    """Whether the points begin where the training does: the first lies no further from step 0 than two points
+    from one another, or a hundredth of the run, and not where a run before it ended."""
+    if curve.goes_on:
+        return False
     steps = np.sort(curve.steps)
     gaps = np.diff(steps)
     gaps = gaps[gaps > 0]  # np.unique would load numpy.ma

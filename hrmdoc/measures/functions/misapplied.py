@@ -43,8 +43,10 @@ def classes_if_twice(losses: FloatArray, accuracies: FloatArray) -> float:
     """
     shares = _shares(accuracies)
     right, classes = _late(shares), _twice(_late(losses), _late(shares))
-    learned = right > float(shares[:3].min()) + 0.02  # the share of one class does not move
-    if not learned or right < (0.8 if classes > 6 else 0.9) or classes < 2.8:
+    gained = right - float(shares[:3].min())
+    learned = gained > 0.02  # the share of one class does not move
+    fallen = float(losses[:3].max()) - _late(losses) > 0.5 * gained  # what becomes right costs 1 less
+    if not (learned and fallen) or right < (0.8 if classes > 6 else 0.9) or classes < 2.8:
         return 0.0
     before = _twice(_late(losses[: -len(losses) // 3]), _late(shares[: -len(shares) // 3]))
     if not 0.8 * classes < before < 1.6 * classes:  # a number of classes stays what it is

@@ -36,6 +36,8 @@ class CatBoost(Format):
         found = _ITERATION.match(line.text) if line.text[:1].isdigit() else None
         if found is None:
             return None
+        if self.log.facts.known("run.framework") is None:
+            self.log.facts.add("run.framework", "catboost", "run", line.mark)
         iteration, learn, test, best = found.groups()
         cursor.flow.step = int(iteration)
         kind = _kind(cursor.of(_Best), learn, test, best)
