@@ -22,6 +22,7 @@ class Run(Detector):
         absolute: take the magnitude.
         unit: count `points`, training `steps` since the run began, or the `share` of all points so far.
         tolerance: relative difference up to which two values in a row count as equal.
+        later: a run that begins at the first point of all counts as none.
     """
 
     NAME = "run"
@@ -34,12 +35,14 @@ class Run(Detector):
         absolute: bool = False,
         unit: Literal["points", "steps", "share"] = "points",
         tolerance: float = 1e-9,
+        later: bool = False,
     ) -> None:
         self._at_most = at_most
         self._at_least = at_least
         self._absolute = absolute
         self._unit = unit
         self._tolerance = tolerance
+        self._leading = later
         self._seen = 0
         self._length = 0
         self._began = 0
@@ -50,6 +53,10 @@ class Run(Detector):
             values = np.abs(values)
         index = np.arange(len(values))
         holds = self._holds(values)
+        if self._leading:
+            leading = np.logical_and.accumulate(holds)
+            holds &= ~leading
+            self._leading = bool(leading[-1])
         repeats = self._at_most is None and self._at_least is None
         # a run that starts here has its first point here; a repetition has it one point before
         broken = np.maximum.accumulate(np.where(holds, -1, index))
