@@ -72,11 +72,13 @@ _NO_CURVE = frozenset(
         "majority",
     }
 )
-_OF_TWO_NETS = frozenset({"d", "g", "dis", "disc", "discriminator", "generator", "real", "fake", "critic"})
+_OF_TWO_NETS = frozenset(
+    {"d", "g", "dis", "disc", "discriminator", "generator", "real", "fake", "critic", "netd", "netg"}
+)
 """Words of accuracies that are to fall to one half where a GAN goes well."""
 _PART_OF_LOSS = frozenset(
     """
-    kl kld kldiv wgan lsgan
+    kl kld kldiv wgan lsgan netd netg
     aux auxiliary z balance balancing load reg regularization penalty l1 l2 commit commitment vq disc dis
     gail curiosity alpha temperature ent
     discriminator gen generator g d adv adversarial gan contrastive entropy value vf policy pg critic actor

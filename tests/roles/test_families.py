@@ -17,6 +17,9 @@ from hrmdoc.rulebook import load
 
 NAMES = {
     "Loss_D": "loss",
+    "val_L1": "loss",
+    "grad_l2_norm": "norm",
+    "Inception Score": "score",
     "errG": "error",
     "dloss": "loss",
     "val_ari": "score",
@@ -97,6 +100,11 @@ def test_words_stand_between_separators_and_where_capitals_begin() -> None:
         (["comm_cost_mb", "val_acc"], {"comm_cost_mb": None}),
         (["uplink_loss_ms"], {"uplink_loss_ms": None}),
         (["loss/dis_loss"], {"loss/dis_loss": None}),
+        (["loss_netg"], {"loss_netg": None}),
+        (
+            ["train_G", "train_D", "train_L1", "val_L1"],
+            {"train_G": None, "train_L1": "train.loss", "val_L1": "eval.loss"},
+        ),
         (["loss/gan_loss", "seg_loss"], {"loss/gan_loss": None, "seg_loss": None}),
         (["sac_critic_loss_now"], {"sac_critic_loss_now": None}),
     ],

@@ -38,6 +38,9 @@ ROLE = RoleMap(BOOK)
         "center_rewards_loss",
         "critic/mfu",
         "g_losses",
+        "netD_loss",
+        "train_G",
+        "lr_d",
         "best_losses",
         "aux_loss_coef",
         "info/learner/default_policy/learner_stats/cur_kl_coeff",
@@ -167,6 +170,8 @@ def test_names_of_frameworks_are_known(metric: str, role: str) -> None:
         ("val_mean_squared_error", "eval.loss"),
         ("valid_1/auc", "eval.accuracy"),
         ("validation score", "eval.accuracy"),
+        ("lr_g", "lr"),
+        ("generator learning rate", "lr"),
     ],
 )
 def test_other_names_are_guessed_and_say_so(metric: str, role: str) -> None:

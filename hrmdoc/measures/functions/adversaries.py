@@ -12,8 +12,8 @@ from hrmdoc.measures.pyramid import middle
 from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
 
-JUDGES = frozenset({"d", "disc", "discriminator", "dis", "critic"})
-FORGERS = frozenset({"g", "gen", "generator"})
+JUDGES = frozenset({"d", "disc", "discriminator", "dis", "critic", "netd"})
+FORGERS = frozenset({"g", "gen", "generator", "netg"})
 GLUED = ("losses", "loss", "error", "err")
 """What names write without a break before or behind whose it is: `dloss`, `errG`."""
 NEUTRAL = frozenset({"loss", "losses", "err", "real", "fake", "gan", "adv", "total", "train", "avg", "mean"})
