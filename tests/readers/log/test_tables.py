@@ -249,6 +249,16 @@ def test_boxes_of_spinning_up_and_of_baselines_tell_their_steps(read: Any) -> No
     assert points(read("".join(map(box.format, (1, 2)))), "EpRewMean") == [(100, 51.5), (200, 52.5)]
 
 
+def test_boxes_of_names_that_nobody_knows_are_read_once_one_has_come_again(read: Any) -> None:
+    edge = "-----------------------------\n"
+    box = edge + "| exploitability | 0.{0}      |\n| t              | {1}        |\n" + edge
+    run = read("".join(box.format(9 - n, n) for n in range(4)))
+    assert points(run, "exploitability") == [(0, 0.9), (1, 0.8), (2, 0.7), (3, 0.6)]
+    # settings are printed again as they were, and one box alone may be anything
+    assert read(box.format(9, 3) * 3).points == 0
+    assert read(box.format(9, 3)).points == 0
+
+
 def test_what_a_signature_asks_for_is_kept_inside_a_box(read: Any) -> None:
     from hrmdoc.text.literals import Literals
 

@@ -6,7 +6,9 @@ import math
 import re
 from typing import ClassVar
 
-from hrmdoc.readers.log.formats.base import Format, Reading
+from msgspec import field
+
+from hrmdoc.readers.log.formats.base import Format, Held, Reading
 from hrmdoc.readers.log.grammar.values import MOST_STEPS, number
 from hrmdoc.readers.log.grammar.words import measures
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
@@ -22,10 +24,12 @@ _STEPS = (
     *("time/total_timesteps", "total_timesteps", "totalenvinteracts", "timestepssofar"),
     *("misc/total_timesteps", "totalenvsteps", "steps", "timesteps", "step", "epoch", "itr", "iteration"),
     "diagnostics/iteration",
+    "t",
 )
 """Rows of a box that show its place, in lower case: of Stable Baselines, Spinning Up, Baselines, garage and
 others; the first one counts."""
 _MOST_ROWS = 200
+_MOST_KINDS = 100
 _LONGEST = 600
 
 
@@ -34,6 +38,8 @@ class _Box(State):
 
     rows: dict[str, float] | None = None
     section: str = ""
+    strange: dict[tuple[str, ...], Held | None] = field(default_factory=dict)
+    """Boxes none of whose names is known: the first one of each kind; None once its like has come."""
 
     @property
     def open(self) -> bool:
@@ -55,6 +61,18 @@ class _Box(State):
             self.section = name if name.endswith("/") else ""
         else:
             rows[self.section + name] = number(value)
+
+    def again(self, box: Held) -> list[Held]:
+        """The boxes to believe of names that nobody knows: this one and, where it is the second one, the
+        first; none where it shows what that did, as settings do that are printed again."""
+        names = tuple(name for name, _ in box.values)
+        first = self.strange.setdefault(names, box) if len(self.strange) < _MOST_KINDS else None
+        if first is None:
+            return [box] if names in self.strange else []
+        if first.values == box.values:
+            return []
+        self.strange[names] = None
+        return [first, box]
 
 
 def _may_be_row(text: str) -> bool:
@@ -90,9 +108,13 @@ class BoxTable(Format):
         rows, box.rows, box.section = box.rows or {}, None, ""
         reading = Reading(left="line")
         places = {name.lower(): value for name, value in rows.items()}
-        step = next((int(places[key]) for key in _STEPS if abs(places.get(key, math.inf)) < MOST_STEPS), None)
-        if _EDGE.match(line.text) and len(rows) > 1 and (step is not None or any(map(measures, rows))):
-            if step is not None:
-                cursor.flow.step = step
-            reading.add(rows.items(), cursor.flow.step, "step", line.mark)
+        key = next((key for key in _STEPS if abs(places.get(key, math.inf)) < MOST_STEPS), None)
+        if not _EDGE.match(line.text) or len(rows) < 2:
+            return reading
+        known = key not in (None, "t") or any(map(measures, rows))
+        step = cursor.flow.step if key is None else int(places[key])
+        shown = Held(list(rows.items()), step, "step", line.mark)
+        for one in [shown] if known else box.again(shown):
+            cursor.flow.step = one.step
+            reading.add(one.values, one.step, one.axis, one.mark)
         return reading

@@ -36,6 +36,7 @@ _WORDS: dict[int, tuple[str, ...]] = {
         "val ",
         "train ",
         "|    ",
+        "  |\n",
         "'s l",
         "'s r",
         "test ",
