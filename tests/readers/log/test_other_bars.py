@@ -24,6 +24,16 @@ def test_bars_that_prepare_data_measure_nothing_and_count_no_steps(read: Any) ->
     assert ("run", "run.steps_per_epoch") not in run.facts
 
 
+def test_a_bar_measures_what_it_is_described_by_where_that_is_names_and_decimals(read: Any) -> None:
+    bar = "\rd: -{0}.41{0}; gen: 0.4{0}1:  {0}%|#| {0}/100 [00:01<00:09, 1.00it/s]"
+    run = read("".join(map(bar.format, range(1, 6))))
+    assert points(run, "d") == [(n, -float(f"{n}.41{n}")) for n in range(1, 6)]
+    assert [value for _, value in points(run, "gen")] == [0.411, 0.421, 0.431, 0.441, 0.451]
+    tried = "".join(f"\ralpha: 0.{n}: {n}%|#| {n}/100 [00:01<00:09, 1.00it/s]" for n in range(1, 6))
+    assert read(tried).points == 0
+    assert read(tried.replace("alpha: 0.", "layer ")).points == 0
+
+
 def test_a_bar_of_trials_counts_no_steps_of_an_epoch(read: Any) -> None:
     bar = "{0}%|#| {0}/20 [50:53<00:10, 1.2it/s, best loss: -0.9{0}]\n"
     run = read(

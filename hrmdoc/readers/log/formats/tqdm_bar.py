@@ -30,6 +30,14 @@ _PREPARES = patterns.lazy(
 """How bars begin that prepare data: those of Hugging Face's `datasets`, and what programs call theirs."""
 
 
+_PAIRS = patterns.lazy(
+    r"(?:[A-Za-z][\w/ .()-]{0,40}?\s?[:=]\s?[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?[;,|\s]{0,4}){1,12}:?\Z"
+)
+_SINGLE, _DOUBLE = patterns.lazy(r"\.\d{3}"), patterns.lazy(r"\.\d\d.{1,60}\.\d\d")
+"""A bar that is described by nothing but names and numbers measures them, where those have decimals as
+measures have: three, or two where there are two; a search tries `alpha: 0.1`."""
+
+
 class Redraws(State):
     """The newest redraw of a bar with measures, values of measures that change once an epoch but are drawn
     always, and the totals that were shown last.
@@ -144,10 +152,11 @@ class TqdmBar(Format):
             if known is None:
                 continue
             plan, found = known
+            every = not described or _measured(text)
             named = tuple(
                 (measure.name, measure.at, measure.scale)
                 for measure in plan.measures
-                if not described or measures(measure.name) or is_total(measure.name)
+                if every or measures(measure.name) or is_total(measure.name)
             )
             parts.append(Part(plan, named, described))
             numbers.append(found)
@@ -163,7 +172,7 @@ class TqdmBar(Format):
         for part, found in zip(drawn.parts, numbers, strict=True):
             text, at = (bar.desc, desc) if part.described else (bar.postfix, postfix)
             places = spans_of(text, found)
-            if places is None or part.plan.numbered:
+            if places is None or part.plan.numbered or (part.described and _by_decimals(part, text)):
                 return None
             spans += [(at + start, at + end) for start, end in places]
         behind = postfix + len(bar.postfix)
@@ -281,6 +290,17 @@ def _searches(parts: list[Part]) -> bool:
     names = [plain(name) for part in parts for name, _, _ in part.named]
     counted = any(part.plan.counters for part in parts)
     return bool(names) and not counted and all(name.startswith("best ") for name in names)
+
+
+def _measured(text: str) -> bool:
+    """Whether a description measures, whatever its names are."""
+    return _PAIRS.match(text) is not None and bool(_SINGLE.search(text) or _DOUBLE.search(text))
+
+
+def _by_decimals(part: Part, text: str) -> bool:
+    """Whether the decimals of its numbers say that a description measures."""
+    known = (measures(measure.name) or is_total(measure.name) for measure in part.plan.measures)
+    return not all(known) and _PAIRS.match(text) is not None
 
 
 @lru_cache(maxsize=1024)
