@@ -15,8 +15,8 @@ _WHOLE = frozenset({"total", "overall", "full", "sum", "all", "combined"})
 _OF_ONE_SIDE = frozenset(
     """
     g d gen generator netg netd disc gail curiosity discriminator dis adv adversarial gan wgan lsgan real fake
-    actor policy pi alpha kl kld kldiv critic value vf q qf td entropy ent aux auxiliary reg regularization penalty
-    gp commitment commit vq codebook router balance balancing ponder
+    actor policy pi alpha kl kld kldiv critic value vf q qf td entropy ent aux auxiliary reg regularization
+    penalty gp commitment commit vq codebook router balance balancing ponder
     """.split()  # noqa: SIM905 (a list of words reads better than quoted ones)
 )
 """Words of losses that wander by their nature, or only restrain another one, and say nothing of the whole."""

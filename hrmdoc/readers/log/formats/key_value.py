@@ -105,7 +105,7 @@ class KeyValue(Format):
         split = _split_before(line, text)
         known = self.log.plans.read(text, split or lines.heading)
         if known is None:
-            self._head(lines, text)
+            self._head(lines, text or line.whole)
             self._too_many(text, line)
             return None
         plan, numbers = known
@@ -125,7 +125,7 @@ class KeyValue(Format):
     def passes(self, line: Line, cursor: Cursor) -> bool:
         """One of no measure, or of some that are no measures of a training and stand at no position."""
         text = line.text
-        if self._decimals.wanted or line.logger == "metric" or may_head(text):
+        if self._decimals.wanted or line.logger == "metric" or may_head(text or line.whole):
             return False
         known = self.log.plans.read(text, _split_before(line, text) or cursor.of(Below).heading)
         if known is None:

@@ -15,11 +15,12 @@ from typing import ClassVar
 from msgspec import field
 
 from hrmdoc.readers.log.formats.base import Again, Format, Many, Reading
-from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from, mapping_of, places_of
+from hrmdoc.readers.log.grammar.headings import heading_in, may_head
+from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from, mapping_of, of_split, places_of
 from hrmdoc.readers.log.grammar.settings import states
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.state.sink import Mark
-from hrmdoc.record.records import Event, Fact
+from hrmdoc.record.records import Axis, Event, Fact
 from hrmdoc.text import patterns
 
 _ALIKE = 3
@@ -30,6 +31,8 @@ _MOST_KINDS = 16
 _OUTPUT = patterns.lazy(r"TrainOutput\(global_step=(\d{1,15}),")
 _TRIAL = patterns.lazy(r"""["']status["']: ?["'](?:ok|fail|new)["']""")
 """What Hyperopt got from a trial: its `loss` is what is searched for, whatever that is."""
+_OF_TRAINING = frozenset({"learning_rate", "lr", "grad_norm"})
+_RIGHT_BELOW = 2
 _OPENS = ("{'", '{"', "{ '")
 
 
@@ -37,6 +40,25 @@ class Waiting(State):
     """Records that wait for the bar to be drawn again, which shows their step."""
 
     records: list[tuple[Mapping, Mark]] = field(default_factory=list)
+
+
+class Headed(State):
+    """The part of the data that the line above named, for a mapping that says of no part that it is.
+
+    Attributes:
+        split: its name; "" where the line named none.
+        line: where it stood.
+    """
+
+    MODAL: ClassVar[bool] = True
+
+    split: str = ""
+    line: int = 0
+
+    @property
+    def mode(self) -> str:
+        """Whose measures the next mapping may show."""
+        return self.split
 
 
 class Mappings(Many, frozen=True):
@@ -83,6 +105,9 @@ class PythonDict(Format):
             return None  # what counts something behind a line of metrics is no record, and the line is theirs
         again = self._again(mapping, text)
         self._place(mapping, text)
+        if split := self._split(mapping, line, cursor):
+            of_split(mapping, split, cursor.flow.epoch)
+            again = None
         reading = Reading()
         if mapping.step is None and mapping.epoch is None and _TRIAL.search(text):
             return reading
@@ -93,9 +118,28 @@ class PythonDict(Format):
         return reading
 
     def passes(self, line: Line, cursor: Cursor) -> bool:
-        """One without a mapping."""
+        """One without a mapping that heads none."""
         del cursor
-        return not any(opens in line.text for opens in _OPENS)
+        return not any(opens in line.text for opens in _OPENS) and not may_head(line.text or line.whole)
+
+    def missed(self, line: Line, cursor: Cursor) -> None:
+        """`[TEST]` on a line of its own says whose the mapping below it is."""
+        headed = cursor.of(Headed)
+        headed.split, headed.line = heading_in(line.text or line.whole) or "", line.mark.line
+
+    @staticmethod
+    def _split(mapping: Mapping, line: Line, cursor: Cursor) -> str:
+        """The part of the data that a mapping is of by the words before it, `valid_results: {`, or by the
+        line right above it; "" where nothing says so, and of the record of a step."""
+        headed, before = cursor.of(Headed), line.text[: line.text.index("{")]
+        above, headed.split = headed.split, ""
+        if mapping.step is not None or mapping.epoch is not None or line.text.count("{") > 1:
+            return ""
+        if not _OF_TRAINING.isdisjoint(mapping.values):
+            return ""
+        if before.strip():
+            return heading_in(before) or ""
+        return above if line.mark.line <= headed.line + _RIGHT_BELOW else ""
 
     def close(self, cursor: Cursor) -> Reading | None:
         """Records that no redraw followed."""
@@ -174,6 +218,8 @@ class PythonDict(Format):
             self._seen[key] = held
             return False
         for earlier, where in self._believe(key):
+            if earlier.below is None and mapping.below is not None:
+                earlier.below = 0  # an evaluation before the first epoch
             self._emit(cursor, earlier, where, None, reading)
         return True
 
@@ -206,7 +252,10 @@ class PythonDict(Format):
             cursor.flow.step = step
         for key in mapping.shape.other:
             del mapping.values[key]
-        reading.add(mapping.values.items(), step, "step", mark, precision=0 if mapping.quoted else 1)
+        at: tuple[int | None, Axis] = (step, "step")
+        if step is None and mapping.below is not None:
+            at = mapping.below, "epoch"
+        reading.add(mapping.values.items(), *at, mark, precision=0 if mapping.quoted else 1)
 
     @staticmethod
     def _guess(cursor: Cursor, mapping: Mapping) -> int | None:

@@ -6,8 +6,10 @@ from hrmdoc.readers.log.grammar.numbers import split_numbers
 from hrmdoc.readers.log.grammar.words import EVALUATIONS, split_of
 
 _ENDS = (":", "=", "-", "*", "...", "…")
-_ALONE = frozenset({"test set", "dev set", "val set", "valid set", "validation set", "validation"})
-"""So they are without a mark, too."""
+_ALONE = frozenset({"test set", "dev set", "val set", "valid set", "validation set", "validation"}) | {
+    f"[{split}]" for split in ("test", "testing", "val", "valid", "validation", "dev", "eval", "evaluation")
+}
+"""So they are without a mark, too, or in brackets."""
 _LONGEST = 48
 
 

@@ -7,13 +7,14 @@ from functools import lru_cache
 
 import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hrmdoc.readers.log.grammar.words import measures
+from hrmdoc.readers.log.grammar.words import measures, split_of
 from hrmdoc.text import patterns
 
 _NUMBER = r"[-+]?(?:\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+|nan|NaN|inf|Infinity)"
 _PAIR = patterns.lazy(
-    rf"""["']([^"'{{}}\n]{{1,120}})["']\s{{0,8}}:\s{{0,8}}(?:(?:np\.)?(?:tensor|array|float\d\d|float\d\d_|int\d\d)\((?:\[(?=[^,\]]{{1,40}}(?:,[^,\]]{{1,40}}){{0,2}}\]))?)?(["']?)({_NUMBER})\2(?=\s*[,}})\]])"""
+    rf"""["']([^"'{{}}\n]{{1,120}})["']\s{{0,8}}:\s{{0,8}}(?:(?:np\.)?(?:tensor|array|float\d\d|float\d\d_|int\d\d)\((?:\[(?=[^,\]]{{1,40}}(?:,[^,\]]{{1,40}}){{0,9}}\]))?)?(["']?)({_NUMBER})\2(?=\s*[,}})\]])"""
 )
 """Of a few values in an array, as for one k each, the first counts."""
 _BRACE = patterns.lazy(r"""(?:["']([^"'{}\n]{1,120})["']\s{0,8}:\s{0,8})?\{|\}""")
@@ -68,7 +69,8 @@ class Shape(Struct, frozen=True):
 
 
 class Mapping(Struct):
-    """One printed mapping: numbers by key, the step on it, and whether numbers were quoted."""
+    """One printed mapping: numbers by key, the step on it, whether numbers were quoted, and the epoch of the
+    log below which the results of an evaluation stand."""
 
     values: dict[str, float]
     shape: Shape
@@ -76,6 +78,7 @@ class Mapping(Struct):
     total: int | None = None
     epoch: float | None = None
     quoted: bool = False
+    below: int | None = None
 
 
 @lru_cache(maxsize=1024)
@@ -105,6 +108,16 @@ def mapping_of(text: str) -> Mapping | None:
         mapping.step, mapping.total = int(ratio.group(1)), int(ratio.group(2))
     _take_counters(mapping)
     return mapping
+
+
+def of_split(mapping: Mapping, split: str, epoch: int | None) -> None:
+    """Says of a mapping whose keys do not tell it that its measures are of a part of the data, and below
+    which epoch of the log it stands."""
+    mapping.below = epoch
+    mapping.values = {
+        key if split_of(key) else f"{split}_{key}": value for key, value in mapping.values.items()
+    }
+    mapping.shape = replace(_shape_of(tuple(mapping.values)), evaluation=True)
 
 
 def places_of(text: str) -> tuple[tuple[str, ...], list[tuple[int, int]]]:

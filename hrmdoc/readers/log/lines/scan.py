@@ -41,6 +41,8 @@ _WORDS: dict[int, tuple[str, ...]] = {
         "'s r",
         "test ",
         "testing:",
+        "[test]",
+        "[dev]",
         "dev set",
         "core metric",
         "sequence length",
