@@ -248,3 +248,14 @@ def test_steps_in_thousands_stand_as_they_are_where_no_stride_leads_to_them(read
     assert [step for step, _ in points(run, "loss")] == [20_000, 40_000, 1_200_000]
     run = read("".join(f"step: {step}, loss: 0.{90 - n}\n" for n, step in enumerate(("100", "200", "3K"))))
     assert [step for step, _ in points(run, "loss")] == [100, 200, 3000]
+
+
+def test_a_batch_on_a_line_of_its_own_heads_the_measures_below_it(read: Any) -> None:
+    block = "  Batch {}/218\n    Loss: 0.{}\n    Mask: 0.75\n"
+    run = read(
+        "".join(f"\nEpoch {n}/9\n" + "".join(block.format(b, b) for b in (1, 21, 218)) for n in (1, 2))
+    )
+    assert points(run, "Loss") == [(1, 0.1), (21, 0.21), (218, 0.218), (219, 0.1), (239, 0.21), (436, 0.218)]
+    # without its total it may as well number a paragraph
+    run = read("".join(f"Epoch {n}/9\nBatch {n * n}\nLoss: 0.{n}\n" for n in (1, 2, 3)))
+    assert points(run, "Loss") == [(1, 0.1), (2, 0.2), (3, 0.3)]

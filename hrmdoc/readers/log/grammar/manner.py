@@ -90,8 +90,8 @@ def _is_pair(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> bool:
 
 def bare(gaps: Gaps, counters: tuple[Counter, ...]) -> bool:
     """Whether all letters of the line belong to counters; `Step 2:` alone heads a paragraph as often as a
-    step."""
-    alone = all(counter.kind == "step" and counter.total is None for counter in counters)
+    step, as `Batch 2` does."""
+    alone = all(counter.total is None and _may_number(counter, gaps) for counter in counters)
     if not counters or (alone and not _FRAMED.search("".join(gaps))):
         return False
     positions = {counter.at for counter in counters}
@@ -100,6 +100,12 @@ def bare(gaps: Gaps, counters: tuple[Counter, ...]) -> bool:
         for at, gap in enumerate(gaps)
         if at not in positions
     )
+
+
+def _may_number(counter: Counter, gaps: Gaps) -> bool:
+    """Whether a counter may as well be the number of a paragraph."""
+    batch = counter.kind == "batch" and not gaps[counter.at].rstrip().endswith((":", "="))
+    return batch or counter.kind == "step"
 
 
 def _only_begins(at: int, gap: str, gaps: Gaps) -> bool:

@@ -61,6 +61,7 @@ _WORDS: dict[int, tuple[str, ...]] = {
         "  all  ",
         "learn: ",
         "\tbest: ",
+        "batch ",
         "run summary:",
         " rate, ",
         " for minibatches ",
