@@ -67,6 +67,7 @@ _NO_CURVE = frozenset(
         "improvement",
         "target",
         "previous",
+        "initial",
         "baseline",
         "chance",
         "majority",

@@ -50,6 +50,7 @@ ROLE = RoleMap(BOOK)
         "G_accuracy",
         "Random baseline accuracy",
         "top_10_accuracy",
+        "Initial validation loss",
     ],
 )
 def test_names_that_are_no_curve_of_interest_have_no_role(metric: str) -> None:
