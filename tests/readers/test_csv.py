@@ -83,6 +83,13 @@ def test_where_points_stand_before_decimals_commas_part_thousands() -> None:
     assert found["tokens"] == [(1, "3.0")], "what fits neither is no number"
 
 
+def test_a_column_of_yes_and_no_is_a_curve_of_ones_and_zeros() -> None:
+    rows = "1,0.5,Yes\n2,0.7,No (timeout)\n3,0.9,True\n4,0.9,maybe\n"
+    found = curves(read("episode,reward,success\n" + rows))
+    assert found["success"] == [(1, "1.0"), (2, "0.0"), (3, "1.0")]
+    assert len(found["reward"]) == 4
+
+
 def test_columns_without_names_are_numbered_and_have_no_role() -> None:
     records = read("1,2.5,0.5\n2,2.25,0.25\n3,2.0,0.125\n", path="curve.csv")
     assert curves(records)["col2"] == [(0, "2.5"), (1, "2.25"), (2, "2.0")]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from hrmdoc.readers.tables.cells import number
 from hrmdoc.record.records import FloatArray
+from hrmdoc.text import patterns
 
 Grid = NDArray[np.float64]
 
@@ -15,6 +18,8 @@ _COMMA, _LINE_END = b",\n"
 _LETTER = frozenset(
     b"abcdfghijklmnopqrstuvwxyzABCDFGHIJKLMNOPQRSTUVWXYZ"
 )  # all but the e and E of an exponent
+_ANSWER = patterns.lazy(r"\s*(?:(yes|true)|no|false)(?: \([^()]{0,40}\))?\s*\Z", re.IGNORECASE)
+"""Whether something was so, as `Success` may say of an episode, perhaps with why it was not."""
 
 
 def plain_grid(block: bytes, width: int) -> Grid | None:
@@ -79,4 +84,6 @@ def _number_in(cell: str) -> float:
     except ValueError:
         pass
     value = number(cell)
+    if value is None and (said := _ANSWER.match(cell)):
+        return 1.0 if said.group(1) else 0.0
     return np.nan if value is None else value
