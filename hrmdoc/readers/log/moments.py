@@ -20,6 +20,10 @@ _DETAIL = 300
 _STEP = patterns.lazy(
     r"(?:global[_ ]step|step|iteration|checkpoint-|iter_?)[ =:_#\-]{0,3}(0*\d{1,12})", re.IGNORECASE
 )
+_LOADED = patterns.lazy(
+    r"(?:successfully )?load(?:ing|ed) [\w ]{0,60}?checkpoint (?:from\b|at\b)?[\s:'\"=]{0,8}(\S{1,300})",
+    re.IGNORECASE,
+)
 _NOT = patterns.lazy(
     r"\b(?:not|none|no|unable|fail|failed|false|skip|without|if|cannot|from scratch)\b", re.IGNORECASE
 )
@@ -124,7 +128,7 @@ def _reported(text: str, line: Line, cursor: Cursor) -> Reading | None:
             continue
         if kind in ("resume", "checkpoint") and _NOT.search(text, 0, found.end() + 24):
             continue
-        if kind == "resume" and _known(line, cursor):
+        if kind == "resume" and (_taken_up(text[found.start() :]) or _known(line, cursor)):
             return Reading()
         step = _STEP.search(text, found.start())
         reading = _event(kind, cursor, [step.group(1)] if step else [], line)
@@ -148,6 +152,13 @@ def _fold(what: str, number: str, line: Line, cursor: Cursor) -> Reading:
     folds = cursor.of(_Folds)
     last, folds.last = folds.last, (what, number)
     return Reading() if last == folds.last else _event("launch", cursor, [], line)
+
+
+def _taken_up(text: str) -> bool:
+    """Whether what is loaded is the best or the final checkpoint: that is tested, and no training goes on."""
+    found = _LOADED.match(text)
+    name = found[1].replace("\\", "/").rpartition("/")[2].lower() if found else ""
+    return "best" in name or "final" in name
 
 
 def _known(line: Line, cursor: Cursor) -> bool:

@@ -79,6 +79,7 @@ def test_a_failure_summary_of_the_launcher_is_kept(read: Any) -> None:
     ("text", "kind", "step"),
     [
         ("Resuming from checkpoint /x/checkpoint-500", "resume", 500),
+        ("Loading checkpoint from: runs/final/checkpoint-500", "resume", 500),
         ("Continuing training from global step 42", "resume", 42),
         ("Saving model checkpoint to out/checkpoint-1000", "checkpoint", 1000),
         ("Epoch 3: val_loss improved from 1.07 to 1.06, saving model to best.keras", "checkpoint", None),
@@ -99,6 +100,8 @@ def test_a_moment_is_an_event(text: str, kind: str, step: int | None, read: Any)
         "Will not resume from a checkpoint",
         "Early stopping counter: 3 of 10",
         "Saving is fun",
+        "Loading checkpoint from: runs/a/final_model.pt",
+        "Loaded checkpoint from 'runs/a/model_best.pth.tar'",
         "starting training step 5",
     ],
 )

@@ -24,7 +24,7 @@ _NO_LAST_WORDS = word_set(
 )
 _PROSE = word_set(
     "a an the her his their she he it they we you so will has have had needs need if then each what how who",
-    "please find saved saving synced",
+    "please find saved saving synced created loaded initialized",
 )
 """Words of sentences: a name that holds one is none."""
 _PHONES = " PER"
