@@ -108,9 +108,14 @@ def outdone(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def _start(run: Run) -> Iterator[tuple[str, Any]]:
     series = run.progress
-    begun = [time for _, time in run.events.moments("start") if math.isfinite(time)]
-    first = math.nan if series is None else float(series.times[0])
-    before = [time for time in begun if time <= first]
+    if series is None:
+        return
+    first, (file, line) = float(series.times[0]), series.place(0)
+    launched = [one.line or 0 for one in run.events.of("launch") if one.file == file and one.line]
+    # where the launch begins that the first point is of: what an earlier one started is over
+    own = max((at for at in launched if at <= (line or 0)), default=0)
+    begun = [one for one in run.events.of("start") if one.file != file or (one.line or own) >= own]
+    before = [one.time for one in begun if one.time <= first]
     if before:  # the newest: earlier attempts came to no step
         yield "run.seconds_to_first_step", first - max(before)
 

@@ -187,6 +187,17 @@ def test_the_time_to_the_first_step_is_from_the_newest_start_before_it() -> None
     assert "run.seconds_to_first_step" not in begun(Event("start", "log"))
 
 
+def test_a_start_of_an_earlier_launch_in_the_same_file_is_no_start_of_the_last_one() -> None:
+    run = Run("log", role_of=RoleGuess)
+    run.add(Points("train.loss", np.array([1]), np.ones(1), np.array([9000.0]), "log", lines=np.array([50])))
+    run.extend([Event("start", "log", line=3, time=10.0)])
+    assert derived(run, {}, Rulebook())["run.seconds_to_first_step"] == 8990.0
+    run.extend([Event("launch", "log", line=40)])
+    assert "run.seconds_to_first_step" not in derived(run, {}, Rulebook())
+    run.extend([Event("start", "log", line=45, time=8999.0)])
+    assert derived(run, {}, Rulebook())["run.seconds_to_first_step"] == 1.0
+
+
 def saved(step: int | None, time: float = np.nan) -> Event:
     return Event("checkpoint", "log", step=step, time=time)
 
