@@ -259,6 +259,15 @@ def test_boxes_of_names_that_nobody_knows_are_read_once_one_has_come_again(read:
     assert read(box.format(9, 3)).points == 0
 
 
+def test_columns_may_be_called_by_the_parts_of_the_data_alone_below_what_they_measure(read: Any) -> None:
+    rows = "".join(f"\t{n}         0.{n}91     0.{n}25     0.{n}00    \n" for n in (1, 2, 3))
+    run = read("Accuracies:\n\tEpoch     Train     Eval      Test      \n" + rows)
+    assert points(run, "Train Accuracies") == [(1, 0.191), (2, 0.291), (3, 0.391)]
+    assert points(run, "Test Accuracies") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+    run = read("\tEpoch     Train     Eval\n" + "".join(f"\t{n}    0.{n}91     0.{n}25\n" for n in (1, 2)))
+    assert points(run, "Eval") == [(1, 0.125), (2, 0.225)]
+
+
 def test_what_a_signature_asks_for_is_kept_inside_a_box(read: Any) -> None:
     from hrmdoc.text.literals import Literals
 

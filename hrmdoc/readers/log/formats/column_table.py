@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from hrmdoc.readers.log.formats.base import Format, Reading, Values
-from hrmdoc.readers.log.grammar.columns import LONGEST, columns_of, columns_of_row, framed
+from hrmdoc.readers.log.grammar.columns import LONGEST, columns_of, columns_of_row, framed, of_sides
 from hrmdoc.readers.log.grammar.position import Position
 from hrmdoc.readers.log.grammar.values import number
 from hrmdoc.readers.log.grammar.words import counter_kind, measures, split_of
@@ -35,6 +35,7 @@ class _Table(State):
         columns: their names.
         upper: the cells of a framed line that may be the first one of a header.
         rows: lines that may still be rows whatever words they hold.
+        title: the measure that a line named, and where that stood: it is that of the sides below it.
     """
 
     MODAL: ClassVar[bool] = True
@@ -42,6 +43,7 @@ class _Table(State):
     columns: tuple[str, ...] = ()
     upper: list[str] = field(default_factory=list)
     rows: int = 0
+    title: tuple[str, int] = ("", 0)
 
     @property
     def open(self) -> bool:
@@ -135,8 +137,17 @@ class TableHeader(Format):
     ORDER: ClassVar[int] = 90
 
     def parse(self, line: Line, cursor: Cursor) -> Reading | None:
-        """Names of columns."""
-        return Reading() if _header(line.text, cursor) else None
+        """Names of columns, or what is measured in them."""
+        table, text = cursor.of(_Table), line.text.strip()
+        if text.endswith(":") and len(text.split()) <= 2 and measures(text):
+            table.title = text.rstrip(" :"), line.mark.line
+            return None
+        if not _header(line.text, cursor):
+            return None
+        title, at = table.title
+        if title and at == line.mark.line - 1 and of_sides(table.columns):
+            table.columns = (table.columns[0], *(f"{side} {title}" for side in table.columns[1:]))
+        return Reading()
 
     def passes(self, line: Line, cursor: Cursor) -> bool:
         """One that neither frames nor a meter begin: of others, no number is part of a name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from hrmdoc.readers.log.grammar.words import counter_kind, measures, split_of
 from hrmdoc.text import patterns
@@ -42,6 +43,7 @@ _YOLO_ROWS = {len(columns): columns for columns in (_YOLO, _YOLO_FULL, (*_YOLO[:
 _CELLS = patterns.lazy(r"\s*\|\s*|\s{2,}|\t")
 _COLUMN = patterns.lazy(r"[\w@.%/()-]{1,40}\Z")
 _SPLIT_WORD = patterns.lazy(r"\b(train|training|valid|val|validation|test|dev) (?=[A-Za-z])", re.IGNORECASE)
+_SIDE = patterns.lazy(r"(?:train|training|valid|val|validation|eval|test|testing|dev)\Z", re.IGNORECASE)
 LONGEST = 2000
 """Characters of a row."""
 
@@ -75,6 +77,8 @@ def _head(text: str, cells: list[str]) -> bool:
     """Whether the cells of a line are names of columns."""
     if not (2 if "\t" in text else 3) <= len(cells) or any(map(str.isdigit, cells[0])):
         return False
+    if of_sides(cells):
+        return True
     known = [measures(cell) for cell in cells]
     if not any(known) or any(len(cell.split(" ")) > 3 for cell in cells):
         return False
@@ -82,6 +86,11 @@ def _head(text: str, cells: list[str]) -> bool:
         return True
     parted = text.strip("| ").count("|") == len(cells) - 1
     return parted and known.count(True) >= 2 and all(map(_COLUMN.match, cells))
+
+
+def of_sides(cells: Sequence[str]) -> bool:
+    """Whether a counter and two parts of the data or more are all that the columns name."""
+    return len(cells) > 2 and bool(counter_kind(cells[0])) and all(map(_SIDE.match, cells[1:]))
 
 
 def columns_of_row(text: str) -> tuple[str, ...] | None:
