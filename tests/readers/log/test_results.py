@@ -32,3 +32,20 @@ def test_the_record_of_a_step_below_a_heading_is_none_of_an_evaluation(read: Any
         for n in (1, 2, 3)
     )
     assert {key.metric for key in read(log).series} == {"loss", "eval_loss", "learning_rate", "epoch"}
+
+
+def test_what_a_discriminator_learns_in_turn_with_its_generator_is_no_loss_of_the_model(read: Any) -> None:
+    rows = "".join(f"Epoch {n}, train loss: {{0}}.{n}, eval loss: {{0}}.{n}5\n" for n in (1, 2, 3))
+    stages = "#Train generator\n", "##### Start training the discriminator... #####\n"
+    log = "".join(stage + rows.format(at) for at, stage in enumerate(stages, 1))
+    run = read(log + "dis eval acc: 0.5\n")
+    assert [value for _, value in points(run, "train loss")] == [1.1, 1.2, 1.3]
+    assert [value for _, value in points(run, "discriminator train loss")] == [2.1, 2.2, 2.3]
+    assert {series.role.role for key, series in run.series.items() if "dis" in key.metric} == {None}
+    # by itself it may be said once for all that follows, or be a setting
+    for alone in (
+        stages[1],
+        "train generator: 5000 images\n",
+        "Train generator\nTraining discriminator: True\n",
+    ):
+        assert len(points(read(alone + rows.format(1)), "train loss")) == 3

@@ -11,17 +11,17 @@ from msgspec.structs import replace
 
 from hrmdoc.readers.log.formats.base import Again, Format, Many, Reading, Values
 from hrmdoc.readers.log.formats.keras_bar import KerasBar
-from hrmdoc.readers.log.grammar.headings import heading_in, may_head
+from hrmdoc.readers.log.grammar.headings import heading_in, may_head, split_before, stage_in
 from hrmdoc.readers.log.grammar.numbers import spans_of, split_numbers
 from hrmdoc.readers.log.grammar.places import places_of
 from hrmdoc.readers.log.grammar.plainer import plainer
-from hrmdoc.readers.log.grammar.plan import Plan
+from hrmdoc.readers.log.grammar.plan import Plan, of_stage
 from hrmdoc.readers.log.grammar.position import Position
 from hrmdoc.readers.log.grammar.rounded import written_out
 from hrmdoc.readers.log.grammar.settings import only_sets
 from hrmdoc.readers.log.grammar.template import MOST_NUMBERS
 from hrmdoc.readers.log.grammar.tracker import planned_in
-from hrmdoc.readers.log.grammar.values import position_of, totals_of, values_of
+from hrmdoc.readers.log.grammar.values import alarming, position_of, totals_of, values_of
 from hrmdoc.readers.log.grammar.words import EVALUATIONS, plain
 from hrmdoc.readers.log.lines.stream import PIECE_LIMIT
 from hrmdoc.readers.log.state.candidates import Candidate, Candidates, before_all, here, needed
@@ -31,7 +31,6 @@ from hrmdoc.readers.log.state.sink import Mark
 from hrmdoc.readers.tables.decimals import PlainText
 from hrmdoc.text import patterns
 
-_ENDS_WITH_NAN = patterns.lazy(r"(?i)nan(?:, (?:device|dtype|grad_fn)=[^,)]{1,60}){0,3}\)?\s{0,8}\Z")
 _NO_LINE = patterns.lazy(r"\A\++ |['\"]: ?\[[-+.\w]{1,30},\s{0,4}\Z")
 """What a shell says that it does (`set -x`), `++ return 0`; and `{'loss': [0.5,` of a history that is printed
 over many lines, whose first value alone is no step's."""
@@ -39,16 +38,6 @@ _BLOCK = 200
 """Lines of an indented block at most."""
 _BLOCK_COST = 20
 """A line that is none of the block's counts as so many of it."""
-_SPLIT_LOGGERS = {
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("val", "valid", "validation", "eval", "evaluation"), "val"),
-    **dict.fromkeys(("test", "testing"), "test"),
-    "dev": "dev",
-}
-"""`[Val] loss: 0.5`: a logger, or a word in brackets, that is the name of a split."""
-_SUMMARY = ("* Acc@", "* Prec@", "* AP", "* mAP", "* mIoU", "* IoU")
-"""How the ImageNet example and its many copies begin the line behind a validation."""
-
 Shape = tuple[str, ...]
 
 
@@ -58,6 +47,8 @@ class Below(State):
     Attributes:
         left: lines that may still belong to an indented block after a header.
         heading: the split that a heading named for the lines below it.
+        stage: `discriminator` where a heading says that it is trained from here on, and another one that its
+            generator was: what it learns is no loss of the model.
     """
 
     MODAL: ClassVar[bool] = True
@@ -65,6 +56,13 @@ class Below(State):
 
     left: int = 0
     heading: str = ""
+    stage: str = ""
+    turns: bool = False
+
+    def take_turns(self, net: str) -> None:
+        """A heading names the net that is trained: `train generator` alone may be one of batches."""
+        self.turns |= net == "generator"
+        self.stage = net if self.turns and net == "discriminator" else ""
 
     @property
     def open(self) -> bool:
@@ -74,7 +72,7 @@ class Below(State):
     @property
     def mode(self) -> str:
         """Whose measures the lines show."""
-        return self.heading
+        return f"{self.heading}/{self.stage}" if self.stage else self.heading
 
 
 class Measured(Many, frozen=True):
@@ -102,8 +100,7 @@ class KeyValue(Format):
             self.log.facts.totals(planned, line.mark)
             return Reading()
         text, lines = self._written(line, cursor), cursor.of(Below)
-        split = _split_before(line, text)
-        known = self.log.plans.read(text, split or lines.heading)
+        known = self._known(line, text, lines)
         if known is None:
             self._head(lines, text or line.whole)
             self._too_many(text, line)
@@ -127,13 +124,20 @@ class KeyValue(Format):
         text = line.text
         if self._decimals.wanted or line.logger == "metric" or may_head(text or line.whole):
             return False
-        known = self.log.plans.read(text, _split_before(line, text) or cursor.of(Below).heading)
+        if stage_in(text) is not None:
+            return False
+        known = self._known(line, text, cursor.of(Below))
         if known is None:
             return len(split_numbers(text)) == 1
         plan, numbers = known
         if plan.bare or plan.numbered or plainer(text) != text or spans_of(text, numbers) is None:
             return False
         return not plan.measures or not plan.leading or not (plan.strong or plan.counters)
+
+    def _known(self, line: Line, text: str, lines: Below) -> tuple[Plan, list[str]] | None:
+        """The plan of a line and its numbers, below the headings that stand."""
+        known = self.log.plans.read(text, split_before(line.logger, text) or lines.heading)
+        return (of_stage(known[0], lines.stage), known[1]) if known and lines.stage else known
 
     def _again(self, plan: Plan, text: str, numbers: list[str]) -> Again | None:
         """How lines of other numbers are read."""
@@ -143,8 +147,8 @@ class KeyValue(Format):
         spans, free = found
         values = values_of(plan, numbers)
         words = not all(math.isfinite(value) for _, value in values)
-        alarming = words and _alarming(values, text)
-        return Again(partial(self._read, plan), spans, free, words, Measured(plan, alarming))
+        many = Measured(plan, words and alarming(values, text))
+        return Again(partial(self._read, plan), spans, free, words, many)
 
     def often(self, rank: int | None, plan: Plan) -> bool:
         """Whether lines of a plan have come often enough to be believed."""
@@ -197,7 +201,9 @@ class KeyValue(Format):
     def _head(lines: Below, text: str) -> None:
         """`Validation results:` says whose measures the lines below it are, until a line shows a position
         again."""
-        heading, words = heading_in(text), text.strip()
+        stage, heading, words = stage_in(text), heading_in(text), text.strip()
+        if stage is not None:
+            lines.take_turns(stage)
         if heading is None:
             return
         lines.heading = heading
@@ -244,7 +250,7 @@ class KeyValue(Format):
         self, cursor: Cursor, plan: Plan, position: Position, values: Values, line: Line
     ) -> Reading | None:
         reading, mark = Reading(), line.mark
-        if position.silent and _alarming(values, line.text):
+        if position.silent and alarming(values, line.text):
             self._place(cursor, plan, position, values, mark, reading)
             return reading
         if not position.silent and plan.strong:
@@ -328,25 +334,6 @@ class KeyValue(Format):
         reading.add(values, step, axis, mark)
 
 
-def _split_before(line: Line, text: str) -> str | None:
-    """The split that stands before a line: its logger, or the star of the line behind a validation."""
-    split = _SPLIT_LOGGERS.get(line.logger.lower()) if line.logger else None
-    return "val" if split is None and text.lstrip().startswith(_SUMMARY) else split
-
-
 def _counts_all(name: str, value: float) -> bool:
     """Whether a value that stands alone is the step that a whole run came to."""
     return plain(name).endswith("global step") and value.is_integer() and 0 < value < 1e18
-
-
-def _alarming(values: Values, text: str) -> bool:
-    """Whether one line is enough: `The grad norm is inf. Skipping the update.`, `train_loss nan` of an epoch
-    that was the last.
-
-    The best loss so far is infinite before there is any; and a sentence may go on behind a NaN.
-    """
-    broken = [(name.lower(), value) for name, value in values if not math.isfinite(value)]
-    if len(values) == 1 and broken and "norm" in broken[0][0]:
-        return True
-    lost = any("loss" in name and math.isnan(value) for name, value in broken)
-    return lost and (len(values) > 1 or _ENDS_WITH_NAN.search(text) is not None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hrmdoc.readers.log.grammar.words import CounterKind
 
+_NETS = frozenset("g d gen dis disc generator discriminator lr".split())  # noqa: SIM905
 ORDINAL = "{}"
 """Stands in a name for the number that is part of it."""
 
@@ -66,6 +69,23 @@ class Plan(Struct, frozen=True):
     labels: tuple[int, ...] = ()
     numbered: bool = False
     free: bool = False
+
+
+@lru_cache(maxsize=1024)
+def of_stage(plan: Plan, stage: str) -> Plan:
+    """The plan where a heading said which of two nets is trained: its name stands before measures that name
+    none."""
+    names = {
+        measure.name: f"{stage} {measure.name}"
+        for measure in plan.measures
+        if _NETS.isdisjoint(measure.name.lower().replace("_", " ").split())
+    }
+    return replace(
+        plan,
+        measures=tuple(replace(one, name=names.get(one.name, one.name)) for one in plan.measures),
+        shape=tuple(names.get(part, part) for part in plan.shape),
+        simple=tuple((names.get(name, name), at) for name, at in plan.simple),
+    )
 
 
 def with_labels(plan: Plan, numbers: list[str]) -> Plan:

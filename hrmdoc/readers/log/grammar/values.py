@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from hrmdoc.readers.log.grammar.plan import Measure, Plan
 from hrmdoc.readers.log.grammar.position import Position
 from hrmdoc.readers.log.grammar.words import RESTARTS
+from hrmdoc.text import patterns
 
 MOST_STEPS = 1e18
 """What is larger is no count of steps, and does not fit in 64 bits."""
+
+_ENDS_WITH_NAN = patterns.lazy(r"(?i)nan(?:, (?:device|dtype|grad_fn)=[^,)]{1,60}){0,3}\)?\s{0,8}\Z")
 
 
 def number(text: str) -> float:
@@ -68,3 +72,16 @@ def _scaled(numbers: list[str], measure: Measure) -> float:
     if measure.seconds is not None:
         return value + number(numbers[measure.seconds])
     return value if measure.over is None else value / (number(numbers[measure.over]) or 1.0)
+
+
+def alarming(values: list[tuple[str, float]], text: str) -> bool:
+    """Whether one line is enough: `The grad norm is inf. Skipping the update.`, `train_loss nan` of an epoch
+    that was the last.
+
+    The best loss so far is infinite before there is any; and a sentence may go on behind a NaN.
+    """
+    broken = [(name.lower(), value) for name, value in values if not math.isfinite(value)]
+    if len(values) == 1 and broken and "norm" in broken[0][0]:
+        return True
+    lost = any("loss" in name and math.isnan(value) for name, value in broken)
+    return lost and (len(values) > 1 or _ENDS_WITH_NAN.search(text) is not None)
