@@ -110,14 +110,18 @@ def _start(run: Run) -> Iterator[tuple[str, Any]]:
     series = run.progress
     if series is None:
         return
-    first, (file, line) = float(series.times[0]), series.place(0)
-    launched = [one.line or 0 for one in run.events.of("launch") if one.file == file and one.line]
-    # where the launch begins that the first point is of: what an earlier one started is over
-    own = max((at for at in launched if at <= (line or 0)), default=0)
-    begun = [one for one in run.events.of("start") if one.file != file or (one.line or own) >= own]
-    before = [one.time for one in begun if one.time <= first]
+    first, begun = float(series.times[0]), _launch(run, *series.place(0))
+    before = [time for time in begun if time <= first]
     if before:  # the newest: earlier attempts came to no step
         yield "run.seconds_to_first_step", first - max(before)
+
+
+def _launch(run: Run, file: str, line: int | None) -> list[float]:
+    """When trainings began, but for those of launches before that of a line, in the same file."""
+    launched = (one.line or 0 for one in run.events.of("launch") if one.file == file)
+    own = max((at for at in launched if at <= (line or 0)), default=0)
+    starts = run.events.of("start")
+    return [one.time for one in starts if one.file != file or one.line is None or one.line >= own]
 
 
 def _platform(run: Run) -> Iterator[tuple[str, str]]:

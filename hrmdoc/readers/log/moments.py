@@ -128,7 +128,7 @@ def _reported(text: str, line: Line, cursor: Cursor) -> Reading | None:
             continue
         if kind in ("resume", "checkpoint") and _NOT.search(text, 0, found.end() + 24):
             continue
-        if kind == "resume" and (_taken_up(text[found.start() :]) or _known(line, cursor)):
+        if kind == "resume" and _nothing_new(text[found.start() :], line, cursor):
             return Reading()
         step = _STEP.search(text, found.start())
         reading = _event(kind, cursor, [step.group(1)] if step else [], line)
@@ -154,11 +154,12 @@ def _fold(what: str, number: str, line: Line, cursor: Cursor) -> Reading:
     return Reading() if last == folds.last else _event("launch", cursor, [], line)
 
 
-def _taken_up(text: str) -> bool:
-    """Whether what is loaded is the best or the final checkpoint: that is tested, and no training goes on."""
+def _nothing_new(text: str, line: Line, cursor: Cursor) -> bool:
+    """Whether no training goes on from what is loaded, as it is the best or the final checkpoint, which is
+    tested; or whether the line above has said so."""
     found = _LOADED.match(text)
     name = found[1].replace("\\", "/").rpartition("/")[2].lower() if found else ""
-    return "best" in name or "final" in name
+    return "best" in name or "final" in name or _known(line, cursor)
 
 
 def _known(line: Line, cursor: Cursor) -> bool:
