@@ -259,3 +259,9 @@ def test_a_batch_on_a_line_of_its_own_heads_the_measures_below_it(read: Any) -> 
     # without its total it may as well number a paragraph
     run = read("".join(f"Epoch {n}/9\nBatch {n * n}\nLoss: 0.{n}\n" for n in (1, 2, 3)))
     assert points(run, "Loss") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+
+
+def test_thousands_before_the_next_part_of_a_line_are_of_one_number(read: Any) -> None:
+    line = "INFO: [epoch: {0}, iter: {1:8,d}, lr:(2.000e-04,)] l_pix: 5.{0}e-03\n"
+    run = read("".join(line.format(at, at * 1500) for at in range(1, 5)))
+    assert [step for step, _ in points(run, "l_pix")] == [1500, 3000, 4500, 6000]

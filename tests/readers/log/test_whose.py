@@ -54,3 +54,19 @@ def test_of_means_that_are_told_behind_each_sample_the_last_is_the_evaluation(re
     assert points(run, "Validation pixAcc") == points(run, "val_mIoU") == [(10, 0.19), (20, 0.29), (30, 0.39)]
     assert {key.metric for key in run.series} == {"Loss", "Validation pixAcc", "val_mIoU"}
     assert len(points(read("".join(f"Sample: {n}, loss: 0.{n}\n" for n in (1, 2, 3))), "loss")) == 3
+
+
+def test_scores_behind_a_hash_below_a_dataset_s_name_are_the_validation_s(read: Any) -> None:
+    line = (
+        "[epoch: {0}, iter: {0},000, lr:(2.0e-04,)] l_pix: 5.{0}e-03\n"
+        "Validation Urban\n\t # psnr: 2{0}.1\tBest: 2{0}.1 @ {0}000 iter\n\t # ssim: 0.7{0}\n\n"
+    )
+    run = read("".join(map(line.format, range(1, 6))))
+    assert points(run, "val psnr") == [(n * 1000, 20.1 + n) for n in range(1, 6)]
+    assert {key.metric for key in run.series} == {"lr", "l_pix", "val psnr", "val ssim"}
+
+
+def test_a_score_behind_a_heading_on_its_line_is_of_the_side_that_it_names(read: Any) -> None:
+    line = "<epoch: {0}, iter: {0},000, lr:1.0e-04> l_pix: 5.{0}e-03\n# Validation # PSNR: 2.{0}5e+01\n"
+    run = read("".join(map(line.format, range(1, 6))))
+    assert points(run, "val_PSNR") == [(n * 1000, 20.5 + n) for n in range(1, 6)]

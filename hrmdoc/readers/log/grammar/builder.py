@@ -26,7 +26,7 @@ from hrmdoc.readers.log.grammar.words import (
 from hrmdoc.text import patterns
 
 _UNITS = word_set(
-    "ms s sec secs seconds us µs m min mins h hr hours x % gb gib mb mib kb tb tflops tflop/s hz w c",
+    "ms s sec secs seconds us µs m min mins h hr hours x % gb gib mb mib kb tb tflops tflop/s hz w c db",
     "it/s s/it iter/s tok/s toks/s tokens/s tokens/sec samples/s examples/s img/s imgs/s w/s",
     "ms/step s/step us/step ms/epoch ms/iter s/iter ms/batch s/batch s/epoch",
 )

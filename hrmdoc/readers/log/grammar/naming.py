@@ -10,7 +10,7 @@ from hrmdoc.text import patterns
 UNIT = patterns.lazy(r"/(?:s|sec|gpu)(?:/[a-z]{1,8})?(?![\w/])|[A-Za-zµ%][\w/%²]*|\.\d|[-:/]\d|:(?=\Z)")
 _END = patterns.lazy(r"(?:[\s:=\"'(\[~@>]|\*\*|\bis\b|\bwas\b|\btensor\b|\bnp\.float\d\d\b){1,24}\Z")
 _PARTS = patterns.lazy(
-    r"[|,;\t{}\[\]\"'<>!?]|\s-+\s|\s{2,}|[:=]\s|[:=](?=[A-Za-z])|\)\s|→|·|•|\s/\s|\A[\s:.)\]/%]+|\band\b|\.\s"
+    r"[|,;\t{}\[\]\"'<>!?]|\s-+\s|\s{2,}|\s#\s|[:=]\s|[:=](?=[A-Za-z])|\)\s|→|·|•|\s/\s|\A[\s:.)\]/%]+|\band\b|\.\s"
 )
 FIRST_WORDS = patterns.lazy(
     r"\A(?:(?:current|the|with|and|a|my|average of|of|so far|has|had)\s+)+", re.IGNORECASE

@@ -9,7 +9,7 @@ from hrmdoc.text import patterns
 _NOT_GLUED = r"(?<![\w.$@].)(?<!\w-.)"
 _DECIMALS = r"(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _DIGITS = (
-    rf"(?:(?<=\d)(?:\d{{0,2}}(?:,\d{{3}}){{1,6}}(?![\d,])|\d*){_DECIMALS}"
+    rf"(?:(?<=\d)(?:\d{{0,2}}(?:,\d{{3}}){{1,6}}(?!\d|,\d)|\d*){_DECIMALS}"
     rf"|(?<=[-+])(?:\d+{_DECIMALS}|\.\d+)|(?<=\.)\d+(?:[eE][-+]?\d+)?)"
 )
 _NOT_SAID = r"(?! +(?:loss|grad|value|iter|step|enc|det|or |in |is |at |found|and ))"

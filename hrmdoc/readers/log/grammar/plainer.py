@@ -77,6 +77,9 @@ _ELEMENT = patterns.lazy(r"'([^']{0,80})'|([^,'()\s]{1,30})")
 _WINDOW = patterns.lazy(
     r"(?<=[a-zA-Z]) \((?:the )?(?:last|past|previous) \d{1,7}(?: [a-z]{1,12})?\)(?=\s{0,4}[:=])"
 )
+_WITH_BEST = patterns.lazy(
+    r"\s{0,8}# ([\w/@.-]{1,40}: {0,4}[-+.\w]{1,24})(?:\s{1,8}Best: [-+.\w]{1,24} @ \d{1,12} iter)?\s{0,8}\Z"
+)
 _GLUED = patterns.lazy(r"(?<=\] )(loss|acc)(?=\d{1,6}\.\d)")
 
 
@@ -217,6 +220,12 @@ def _net_output(text: str) -> str:
     return "" if part == "Train" and weighted and name == "loss" else f"{part.lower()} {name} = {value}"
 
 
+def _with_best(text: str) -> str:
+    """`# psnr: 26.1  Best: 26.3 @ 5000 iter` of BasicSR, below `Validation Set5`."""
+    found = _WITH_BEST.match(text)
+    return f"val {found[1]}" if found and is_result(found[1].partition(":")[0]) else text
+
+
 def _translated(text: str) -> str:
     """Names in Chinese, and the signs between them."""
     return " ".join(
@@ -248,6 +257,7 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     (" (valid)", _sided),
     (" (test)", _sided),
     (" solved in ", _solved),
+    ("# ", _with_best),
     ("损失", _translated),
     ("准确率", _translated),
     ("('", _tuple),
