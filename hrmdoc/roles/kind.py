@@ -61,7 +61,9 @@ _CLASSES = (
     ("detection", re.compile(r"ForObjectDetection$")),
     (
         "sft",
-        re.compile(r"For(?:CausalLM|MaskedLM|ConditionalGeneration|Seq2SeqLM|PreTraining)$|LMHeadModel$"),
+        re.compile(
+            r"For(?:CausalLM|MaskedLM|ConditionalGeneration|Seq2SeqLM|PreTraining|QuestionAnswering)$|LMHeadModel$"
+        ),
     ),
 )
 """What the names of classes of transformers say; a language model without the name of one that was trained
@@ -88,7 +90,8 @@ def infer_kind(run: Run, facts: Mapping[str, Any]) -> tuple[Kind, str]:
         return _kind_named(usual), f"{framework} runs usually are"
     if facts.get("lora.rank"):
         return "sft", "it trains a LoRA adapter"
-    return _by_words(words, roles, run, framework, facts.get("optimizer.lr") or _highest_rate(run))
+    rate = facts.get("optimizer.lr") or _highest_rate(run)
+    return _by_words(words, roles, run, framework, rate, str(facts.get("run.finetunes") or ""))
 
 
 def _highest_rate(run: Run) -> float | None:
@@ -124,7 +127,12 @@ def _elsewhere_too(role: str, metric: str) -> bool:
 
 
 def _by_words(
-    words: set[str], roles: Mapping[str, str], run: Run, framework: object, rate: object
+    words: set[str],
+    roles: Mapping[str, str],
+    run: Run,
+    framework: object,
+    rate: object,
+    finetuned: str,
 ) -> tuple[Kind, str]:
     for known, kind in ((_DETECTION, "detection"), (_PRETRAINING, "pretraining"), (_LANGUAGE, "sft")):
         if found := sorted(words & known):
@@ -135,7 +143,7 @@ def _by_words(
         return "pretraining" if high else "sft", f"it logs {found[0]}{why}"
     if framework == "trl":
         return "sft", "trl runs without rewards are"
-    if by_class := _by_class(run):
+    if by_class := _by_class(run, finetuned):
         return by_class
     if found := sorted(words & _CLASSIFICATION):
         return "classification", f"it logs {found[0]}"
@@ -144,15 +152,18 @@ def _by_words(
         return "classification", f"it logs {accuracy}"
     if found := sorted(words & _REGRESSION):
         return "regression", f"it logs {found[0]}"
+    if finetuned:
+        return "sft", f"it goes on from a {finetuned} that was trained before"
     if ("config", "vocab_size") in run.facts or ("run", "data.vocab_size") in run.facts:
         return "pretraining", "its config has a vocabulary"
     return "unknown", "nothing in it says"
 
 
-def _by_class(run: Run) -> tuple[Kind, str] | None:
-    """What the model's own class says, as a monitor in the `Trainer` of transformers notes it."""
+def _by_class(run: Run, finetuned: str) -> tuple[Kind, str] | None:
+    """What the model's own class says, as a monitor in the `Trainer` of transformers notes it, or as the log
+    says of the one that was loaded."""
     fact = run.facts.get(("config", "model_config.architectures"))
-    name = str(fact.value) if fact is not None else ""
+    name = str(fact.value) if fact is not None else finetuned
     kind = next((kind for kind, known in _CLASSES if known.search(name)), None)
     before = run.facts.get(("config", "model_config._name_or_path"))
     if kind == "sft" and before is not None and not before.value:

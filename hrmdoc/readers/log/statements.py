@@ -62,6 +62,11 @@ _BEST = patterns.lazy(
     re.IGNORECASE,
 )
 """Which state of the model is kept in the end, as transformers, XGBoost and Keras say it."""
+_TRAINED_BEFORE = patterns.lazy(
+    r"\b(?:[Ww]eights|[Ll]ayers) of (?P<of>[A-Z]\w{2,60}) (?:were )?(?:not )?initialized from "
+    r"|\b(?:not used in|used when initializing) (?P<into>[A-Z]\w{2,60})\b"
+)
+"""What transformers, and its forerunners, say of a model that goes on from weights of an earlier training."""
 _PLANNED = patterns.lazy(r"\btraining for (?:up to )?(\d{1,6}) epochs?\b", re.IGNORECASE)
 _MILLIONS = patterns.lazy(
     r"(?:number of parameters|total parameters|model size)\s?[:=]\s?([\d.]{1,12})\s?([MB])\b", re.IGNORECASE
@@ -120,6 +125,8 @@ def _said_in(text: str, lower: str) -> Iterator[tuple[str, Value]]:
         yield "run.epochs", int(planned.group(1))
     if "belonging" in lower and (belonging := _BELONGING.search(text)):
         yield "data.classes", int(belonging.group(1))
+    if ("initializ" in lower or "not used in" in lower) and (trained := _TRAINED_BEFORE.search(text)):
+        yield "run.finetunes", trained["of"] or trained["into"]
     if "using" in lower or "precision" in lower:
         yield from _precision_in(text)
     if "best " in lower and (best := _BEST.search(text)):

@@ -25,6 +25,17 @@ from hrmdoc.readers.log.statements import literal
             "model.parameters",
             6742609920,
         ),
+        (
+            "Weights of BertForQuestionAnswering not initialized from pretrained model: ['qa_outputs.weight']",
+            "run.finetunes",
+            "BertForQuestionAnswering",
+        ),
+        (
+            "Some weights of RobertaTagger were not initialized from the model checkpoint at roberta-base and are",
+            "run.finetunes",
+            "RobertaTagger",
+        ),
+        ("Some layers were not used when initializing TFBertModel: ['mlm']", "run.finetunes", "TFBertModel"),
         ("number of parameters: 124.44M", "model.parameters", 124440000),
         ("using world size: 16, data-parallel-size: 4, tensor-model-parallel size: 4", "world_size", 16),
         (">> padded vocab (size: 50257); vocab_size=50304, n_embd=768", "data.vocab_size", 50304),
