@@ -157,3 +157,22 @@ def test_trainings_of_one_epoch_each_are_counted(read: Any) -> None:
     )
     assert points(run, "loss") == [(1, 0.3), (2, 0.4), (3, 0.5)]
     assert points(run, "curr val acc") == [(1, 0.3), (2, 0.4), (3, 0.5)]
+
+
+def test_what_is_left_of_longer_redraws_behind_a_full_bar_is_none_of_its_values(read: Any) -> None:
+    bar = "60/60 [====] - 3s 9ms/step - loss: 2.{0}634 - accuracy: 0.3063 - val_loss: 2.{0}556 - val_accuracy: 0.{0}848"
+    left = (
+        "TA: 2s - loss: 2.3655 - ac - ETA: 0s - loss: 2.3636 - accuracy: 0.30 - ETA: 0s - loss:",
+        "3296 - accuracy:  - ETA: 29s - loss: 2.335 - ETA: 0s - loss: 2.3",
+        "oss: 2.2734 - accu - loss: 2.2726 - accuracy: 0.327 - ETA",
+        "",
+    )
+    run = read("".join(f"Epoch {n}/4\n{bar.format(n)}{rest}\n" for n, rest in enumerate(left, 1)))
+    assert points(run, "val_loss") == [(1, 2.1556), (2, 2.2556), (3, 2.3556), (4, 2.4556)]
+    assert points(run, "val_accuracy") == [(1, 0.1848), (2, 0.2848), (3, 0.3848), (4, 0.4848)]
+
+
+def test_a_bar_of_more_decimals_is_read_to_its_end(read: Any) -> None:
+    bar = "60/60 [====] - 3s 9ms/step - loss: 2.36341{0} - acc: 0.30632{0} - val_loss: 2.35561{0}"
+    run = read("".join(f"Epoch {n}/2\n{bar.format(n)}\n" for n in (1, 2)))
+    assert points(run, "val_loss") == [(1, 2.355611), (2, 2.355612)]

@@ -23,6 +23,9 @@ _DRAWN = patterns.lazy(r"\s*(\d+)/(\d+|Unknown)\b.{0,80}?(?:/(?:step|epoch|sampl
 _ALONE = patterns.lazy(r"\s*(\d+)/(\d+)(?= )")
 _CUT = patterns.lazy(r" - [A-Za-z_ ]{1,40}: [-\d.]{1,24}e-?0?\Z")
 """A bar that is as wide as its terminal loses the end of an exponent: `reader cost: 9.9146e-`."""
+_PAIR = r"[A-Za-z_]\w{0,60}: -?(?:\d{1,12}\.\d{4}(?:e[-+]\d\d)?|nan|inf)"
+_RECORD = patterns.lazy(rf"(?: - )?(?:{_PAIR} - ){{0,40}}{_PAIR}")
+_NAME = patterns.lazy(r"(?<!\w)\w+(?=: )")
 _BEGINS = ("[", "━", "╸", "╺")
 _MOST_DRAWN = 10_000
 
@@ -158,7 +161,8 @@ def match(text: str) -> tuple[int, int, str] | None:
         return None
     batch = int(found.group(1))
     total = batch if found.group(2) == "Unknown" else int(found.group(2))
-    return batch, total, _CUT.sub("", bare[found.end() :])
+    rest = _CUT.sub("", bare[found.end() :])
+    return batch, total, _record(rest) if batch == total else rest
 
 
 def _last_redraw(text: str) -> str:
@@ -167,6 +171,17 @@ def _last_redraw(text: str) -> str:
         return text
     full = f"{first.group(1)}/{first.group(1)} ["
     return text[at:] if (at := text.rfind(full)) > first.end() else text
+
+
+def _record(rest: str) -> str:
+    """What a full bar tells, without what is left behind it of longer redraws that it was drawn over: their
+    `ETA`, or its own names again. Keras writes four decimals, to which digits of theirs may be glued."""
+    record = _RECORD.match(rest)
+    behind = rest[record.end() :] if record else ""
+    if record is None or not behind:
+        return rest
+    again = not {*_NAME.findall(record[0])}.isdisjoint(_NAME.findall(behind))
+    return record[0] if again or "ETA" in behind else rest
 
 
 def _of_another_epoch(before: Held, held: Held) -> bool:
