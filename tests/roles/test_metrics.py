@@ -173,6 +173,12 @@ def test_names_of_frameworks_are_known(metric: str, role: str) -> None:
         ("validation score", "eval.accuracy"),
         ("lr_g", "lr"),
         ("generator learning rate", "lr"),
+
+
+        ("dev_FB1", "eval.accuracy"),
+        ("val_f-score", "eval.accuracy"),
+        ("val_oa", "eval.accuracy"),
+        ("l_pix", "train.loss"),
     ],
 )
 def test_other_names_are_guessed_and_say_so(metric: str, role: str) -> None:

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
+from hrmdoc.readers.log.grammar.headings import evaluates
 from hrmdoc.readers.log.grammar.settings import also_curve, is_setting, plain_name, quoted_pairs, states
 from hrmdoc.readers.log.grammar.words import counter_kind, measures
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
@@ -164,7 +165,7 @@ def _row(text: str, names: frozenset[str], opening: Opening | None) -> Found | N
         return _named(found[1], "|", found[2], names, inside=inside)
     if found := _CALLED.match(text):
         return Found([(f"{found[1]}.{key}", literal(value)) for key, value in _given(text, found.end())])
-    if found := _ASSIGNED.match(text):
+    if (found := _ASSIGNED.match(text)) and not evaluates(text):
         inside = inside or found[2] is not None
         one = _named(found[3], found[4].strip(), found[5], names, inside=inside)
         return _placed(one, len(found[1]), opening) if one is not None else None

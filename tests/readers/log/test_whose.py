@@ -70,3 +70,28 @@ def test_a_score_behind_a_heading_on_its_line_is_of_the_side_that_it_names(read:
     line = "<epoch: {0}, iter: {0},000, lr:1.0e-04> l_pix: 5.{0}e-03\n# Validation # PSNR: 2.{0}5e+01\n"
     run = read("".join(map(line.format, range(1, 6))))
     assert points(run, "val_PSNR") == [(n * 1000, 20.5 + n) for n in range(1, 6)]
+
+
+def test_a_report_of_conlleval_is_of_the_part_named_above_it_and_its_classes_are_none_of_it(
+    read: Any,
+) -> None:
+    stamp = "2026-01-02 03:04:05,678 - log\\train.log - INFO - "
+    report = (
+        "{0}evaluate:{1}\n{0}processed 742 tokens with 56 phrases; found: 54 phrases; correct: 0.\n\n"
+        "{0}accuracy:  9{2}.40%; precision:  8{2}.10%; recall:  7{2}.20%; FB1:  6{2}.30\n\n"
+        "{0}           TREE: precision:  11.00%; recall:  12.00%; FB1:  13.00  219\n\n"
+    )
+    step = "{0}iteration:{1} step:50/90, NER loss:  {1}.500000\n"
+    opening = f"{stamp}lr             :\t0.001\n{stamp}batch_size     :\t20\n"
+    run = read(
+        opening
+        + "".join(
+            step.format(stamp, n) + report.format(stamp, "dev", n) + report.format(stamp, "test", n)
+            for n in range(1, 6)
+        )
+    )
+    for side in ("dev", "test"):
+        assert [value for _, value in points(run, f"{side}_FB1")] == [61.3, 62.3, 63.3, 64.3, 65.3]
+    assert "FB1" not in run.metrics
+    assert len(points(run, "NER loss")) == 5
+    assert run.facts["config", "lr"].value == 0.001

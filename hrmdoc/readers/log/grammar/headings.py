@@ -22,6 +22,12 @@ _SPLIT_LOGGERS = {
 """`[Val] loss: 0.5`: a logger, or a word in brackets, that is the name of a split."""
 _SUMMARY = ("* Acc@", "* Prec@", "* AP", "* mAP", "* mIoU", "* IoU")
 """How the ImageNet example and its many copies begin the line behind a validation."""
+_EVALUATES = patterns.lazy(
+    r"evaluat\w{1,3}(?: on)?[ :_-]{1,3}(?:the )?"
+    r"(?:train(?:ing)?|dev|test|val(?:id(?:ation)?)?)(?: set| data)?",
+    re.IGNORECASE,
+)
+"""`evaluate:dev`, and what a line says that needs no mark either."""
 _LONGEST = 48
 _STAGE = patterns.lazy(
     r"[\W_]{0,60}(?:[a-z]{1,12}[\W_]{1,3}){0,3}?(?:train(?:ing)? (?:the )?(?P<net>generator|discriminator)"
@@ -35,7 +41,13 @@ _LONGEST_STAGE = 160
 def may_head(text: str) -> bool:
     """Whether a line ends like a heading, or is one by its words."""
     words = text.strip()
-    return words.endswith(_ENDS) or words.lower() in _ALONE
+    return words.endswith(_ENDS) or words.lower() in _ALONE or evaluates(words)
+
+
+def evaluates(text: str) -> bool:
+    """Whether a line says that a part of the data is evaluated now, and nothing else."""
+    words = text.strip()
+    return words[:4].lower() == "eval" and _EVALUATES.fullmatch(words) is not None
 
 
 def heading_in(text: str) -> str | None:

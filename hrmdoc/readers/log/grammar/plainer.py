@@ -80,6 +80,10 @@ _WINDOW = patterns.lazy(
 _WITH_BEST = patterns.lazy(
     r"\s{0,8}# ([\w/@.-]{1,40}: {0,4}[-+.\w]{1,24})(?:\s{1,8}Best: [-+.\w]{1,24} @ \d{1,12} iter)?\s{0,8}\Z"
 )
+_CLASS = patterns.lazy(
+    r"\s{0,40}\S{1,60}: precision: {1,4}[\d.]{1,9}%; recall: {1,4}[\d.]{1,9}%; "
+    r"FB1: {1,4}[\d.]{1,9} {1,12}\d{1,12}\s{0,8}\Z"
+)
 _GLUED = patterns.lazy(r"(?<=\] )(loss|acc)(?=\d{1,6}\.\d)")
 
 
@@ -258,6 +262,7 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     (" (test)", _sided),
     (" solved in ", _solved),
     ("# ", _with_best),
+    ("; FB1:", lambda text: _CLASS.sub("", text)),  # one class in a report of conlleval, below that of all
     ("损失", _translated),
     ("准确率", _translated),
     ("('", _tuple),

@@ -52,7 +52,7 @@ _TOTALS = ("total", "max_", "num_")
 _QUALITIES = word_set(
     "loss losses nll bce mse mae rmse mape logloss elbo perplexity ppl bpb bpc bits",
     "acc accuracy accuracies acc1 acc5 acc@1 acc@5 prec@1 prec@5 top1 top5 prec precision recall",
-    "f1 auc auroc iou miou dice jaccard",
+    "f1 fb1 fscore fmeasure auc auroc iou miou dice jaccard",
     "ndcg mrr r@1 r@5 r@10",
     "map map50 bleu rouge meteor chrf wer cer psnr ssim fid r2 score error err em",
     "map50-95 lpips mrr ndcg kappa mcc kid elo winrate fpr tpr ece brier auprc mpjpe",

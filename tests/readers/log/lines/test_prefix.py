@@ -56,6 +56,7 @@ LONG = "a_package_that_is_named_by_all_that_its_paper_is_about.training.loops.th
         ("2026-01-02 03:04:05,000 - INFO - ##### Epoch 1 #####", "##### Epoch 1 #####", STAMP, None),
         ("INFO:__main__:  key: 1", "  key: 1", None, None),
         ("[2026-01-02 03:04:05,000][logger][INFO] - msg", "msg", STAMP, None),
+        ("2026-01-02 03:04:05,000 - log\\train.log - INFO - lr : 1e-3", "lr : 1e-3", STAMP, None),
         (f"2026-01-02 03:04:05,000 - {LONG} - INFO - msg", "msg", STAMP, None),
         (f"2026-01-02 03:04:05,000 - INFO - {LONG} - msg", "msg", STAMP, None),
         ("01/02/2026 03:04:05 - INFO - __main__ - msg", "msg", STAMP, None),
