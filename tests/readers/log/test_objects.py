@@ -89,3 +89,10 @@ def test_a_number_in_an_array_is_one_and_of_a_few_the_first_counts(read: Any) ->
     run = read("".join(rows))
     assert [value for _, value in points(run, "recall")] == [0.1, 0.11, 0.12, 0.13]
     assert [value for _, value in points(run, "ndcg")] == [0.2, 0.21, 0.22, 0.23]
+
+
+def test_results_of_no_place_that_come_again_are_records_and_what_lies_in_a_list_is_none(read: Any) -> None:
+    found = [{"accuracy": n / 10, "f1": n / 20, "seconds": 2} for n in range(1, 5)]
+    run = read("".join(f"Evaluating the model now\nMetrics:\n{json.dumps(one, indent=2)}\n" for one in found))
+    assert [value for _, value in points(run, "accuracy")] == [0.1, 0.2, 0.3, 0.4]
+    assert read(f"Boxes:\n{json.dumps([{'score': n, 'x': 1} for n in range(5)], indent=2)}\n").points == 0

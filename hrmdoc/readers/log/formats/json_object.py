@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from hrmdoc.readers.log.formats.base import Format, Reading
 from hrmdoc.readers.log.formats.python_dict import PythonDict
 from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_of
+from hrmdoc.readers.log.grammar.settings import states
 from hrmdoc.readers.log.grammar.words import is_result
 from hrmdoc.readers.log.state.cursor import Cursor, Line, State
 from hrmdoc.readers.log.state.sink import Mark
@@ -55,7 +56,8 @@ class _Objects(State):
 
 
 class JsonObject(Format):
-    """Configs are no records: these show their place, or results once the run has begun."""
+    """Configs are no records: these show their place, or results once the run has begun or that come
+    again."""
 
     ORDER: ClassVar[int] = 20
     MARKS: ClassVar[tuple[str, ...]] = _ENDS
@@ -72,9 +74,15 @@ class JsonObject(Format):
         for mapping, mark in ended:
             if mapping.step is None and mapping.epoch is None and any(map(is_result, mapping.values)):
                 mapping.step = cursor.flow.step
-            if mapping.step is not None or mapping.epoch is not None:
+            placed = mapping.step is not None or mapping.epoch is not None
+            alone = not parts and not text.rstrip().endswith(",")  # none of a list's
+            if placed or (alone and self._tells_results(mapping)):
                 self.log.format(PythonDict).record(cursor, mapping, mark, reading)
         return reading
+
+    def _tells_results(self, mapping: Mapping) -> bool:
+        """Whether an object of no place holds results and no settings, as others of its keys may, too."""
+        return any(map(is_result, mapping.values)) and not states(mapping.values, self.log.settings)
 
     def passes(self, line: Line, cursor: Cursor) -> bool:
         """One that begins or ends otherwise than the first line of a mapping."""
