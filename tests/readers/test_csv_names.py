@@ -222,3 +222,13 @@ def test_numbers_that_pandas_gives_columns_without_names_are_no_row() -> None:
     found = curves(read("0,1,2\n1,0.69,1.38\n2,0.68,1.36\n3,0.67,1.35\n", path="numbers.csv"))
     assert [value for _, value in found["col2"]] == ["0.69", "0.68", "0.67"]
     assert len(curves(read("0,1,2.5\n1,0.69,1.38\n", path="numbers.csv"))["col2"]) == 2
+
+
+def test_the_table_that_caffe_makes_of_a_log_counts_its_iterations(tmp_path: Path) -> None:
+    rows = "".join(f"{n}000.0,{n * 25},0.01,0.8{n},1.{n}\n" for n in range(9))
+    table = tmp_path / "caffe.log.test"
+    table.write_text(f"NumIters,Seconds,LearningRate,accuracy,loss\n{rows}")
+    run = Run()
+    read_into(run, discover(table))
+    series = next(one for one in run.series.values() if one.key.metric == "test/loss")
+    assert (series.axis, series.steps.tolist()) == ("step", [n * 1000 for n in range(9)])

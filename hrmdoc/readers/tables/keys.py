@@ -27,6 +27,8 @@ STEP_KEYS = (
         "update",
         "updates",
         "n_iter",
+        "num_iters",
+        "NumIters",
         "it",
         "train_step",
     ),
