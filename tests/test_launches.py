@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from hrmdoc.analysis import Analysis, analyze
+from hrmdoc.reports.terminal import show
 
 CRASH = (
     "Traceback (most recent call last):\n"
@@ -92,3 +95,21 @@ def test_an_evaluation_behind_the_summary_of_its_training_begins_no_other(tmp_pa
     text = _trained([0.8 * 0.5**i for i in range(8)])
     analysis = _analysed(tmp_path, text + "{'eval_loss': 0.0062, 'eval_runtime': 2.0, 'epoch': 8.0}\n")
     assert "several-runs" not in _levels(analysis)
+
+
+def test_of_two_runs_in_a_table_sentences_tell_numbers_of_the_last_and_the_report_says_so(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        f"{epoch},{0.9 * rate**epoch + 0.01:.5f},{begun + slope * epoch:.5f}\n"
+        for rate, begun, slope, epochs in ((0.9, 0.95, 0.03, 30), (0.95, 0.6, 0.01, 60))
+        for epoch in range(epochs)
+    ]
+    (log := tmp_path / "training.log").write_text("epoch,loss,val_loss\n" + "".join(rows))
+    analysis = analyze(log)
+    said = next(one for one in analysis.present if one.id == "eval-gains-nothing").evidence
+    assert "began at 0.6" in said
+    assert "60 evaluations" in said
+    page = io.StringIO()
+    show(analysis, Console(file=page, width=100))
+    assert "several-runs" in page.getvalue()

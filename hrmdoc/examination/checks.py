@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 
+import numpy as np
 from msgspec.structs import replace
 
 from hrmdoc import measures
@@ -92,25 +93,26 @@ class CheckNode:
         """`finding` with its numbers, and since when it holds."""
         step, time = onset(self._expression, scene, asked)
         about = next((one for one in asked if one.role.role in self._about), asked[0])
-        found = with_numbers(finding, about)
+        found = with_numbers(finding, about, max(scene.falls(about).fresh, default=0))
         if step is not None and asked[0].axis in UNITS:  # then all that was asked counts the same
             found.values["unit"] = UNITS[asked[0].axis]
         return replace(found, first_step=step, first_time=time)
 
 
-def with_numbers(finding: Finding, series: Series) -> Finding:
-    """`finding` with what a sentence about `series` needs."""
-    finite = series.finite
+def with_numbers(finding: Finding, series: Series, begin: int) -> Finding:
+    """`finding` with what a sentence about the last run in `series` needs, which begins at a point of it."""
+    values = series.values[begin:]
+    finite = values[np.isfinite(values)]
     numbers = {
-        "first": float(series.values[0]),
-        "last": float(series.values[-1]),
-        "now": float(series.values[-1]),
+        "first": float(values[0]),
+        "last": float(values[-1]),
+        "now": float(values[-1]),
         "best": float(finite.min()) if len(finite) else math.nan,
         "highest": float(finite.max()) if len(finite) else math.nan,
-        "points": len(series),
+        "points": len(values),
     }
     if not len(finite):
-        every = dict.fromkeys(("duration", "held", "in_all"), len(series))
-        numbers |= {"value": float(series.values[-1]), **every}
+        every = dict.fromkeys(("duration", "held", "in_all"), len(values))
+        numbers |= {"value": float(values[-1]), **every}
     role, metric = series.role.role or "", series.key.metric
     return replace(finding, role=role, metric=metric, values={**numbers, **finding.values})
