@@ -94,12 +94,12 @@ _COMMAND = patterns.lazy(
     r"|[\w./\-]{1,300}\.(?:py|sh)\b|\+{1,3} |\$ )"
 )
 _CONFIG_HEADER = patterns.lazy(
-    r"\W{0,24}(?:[\w ]{0,30}\b)?"
+    r"[A-Za-z]{1,40}config\(\s{0,8}\Z|\W{0,24}(?:[\w ]{0,30}\b)?"
     r"(?:config(?:uration)?|hyper[- ]?parameters|arguments|args|settings|options)\W{0,24}\Z",
     re.IGNORECASE,
 )
 _CONFIG_ROW = patterns.lazy(
-    r"(?:\s{1,16}(?:- )?([A-Za-z_][\w.\-]{0,80})\s{0,24}[:=]\s|(?!loss )([A-Za-z_]\w{0,80}) = )"
+    r"(?:\s{1,16}(?:- |\(\d{1,4}\): )?([A-Za-z_][\w.\-]{0,80})\s{0,24}[:=]\s|(?!loss )([A-Za-z_]\w{0,80}) = )"
     r"(\S.{0,200}?)(?:\s{1,60}(?:#.*|\[default: .*))?\Z"
 )
 _CONFIG_FILE = patterns.lazy(r"Overriding config with (\S{1,300}):\s{0,8}\Z")

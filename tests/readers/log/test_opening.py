@@ -155,3 +155,23 @@ def test_however_a_log_is_cut_it_states_the_same(read: Any, size: int) -> None:
     assert [(key.metric, points(cut, key.metric)) for key in cut.series] == [
         (key.metric, points(whole, key.metric)) for key in whole.series
     ]
+
+
+def test_a_printed_config_whose_rows_are_numbered_is_settings_each_time(read: Any) -> None:
+    rows = (
+        "data_case_sensitive = False",
+        "optimizer_lr = 0.0001",
+        "model_loss_weight = 1.0",
+        "training_epochs = 4",
+    )
+    config = "ModelConfig(\n" + "".join(f"\t({n}): {row}\n" for n, row in enumerate(rows)) + ")\n"
+    steps = "".join(f"epoch 0 iter {n}50: loss = 5.{n}, smooth loss = 5.{n}\n" for n in range(1, 5))
+    run = read((config + steps) * 3)
+    assert {key.metric for key in run.series} == {"loss", "smooth loss"}
+    assert run.facts["config", "optimizer_lr"].value == 0.0001
+
+
+def test_what_multiplies_the_rate_of_a_layer_is_no_curve(read: Any) -> None:
+    layer = 'layer {\n  name: "conv"\n  param {\n    lr_mult: 1\n    decay_mult: 1\n  }\n}\n'
+    run = read(layer * 5 + "".join(f"Iteration {n}, loss = 0.{n}\n" for n in range(1, 5)))
+    assert {key.metric for key in run.series} == {"loss"}

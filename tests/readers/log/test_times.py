@@ -67,3 +67,10 @@ def test_the_half_of_the_day_behind_a_stamp_is_no_word_of_the_step(read: Any, st
     run = read("".join(f"{stamp.format(half=half)} step {5 * at} loss 2.{90 - at}\n" for at in range(1, 21)))
     assert {key.metric for key in run.series} == {"loss"}
     assert [step for step, _ in points(run, "loss")] == list(range(5, 101, 5))
+
+
+def test_hours_minutes_and_seconds_are_one_time_and_no_measures(read: Any) -> None:
+    line = "epoch: 0  batch: {0} / 170  loss: 1.2{0}  hr: 1  min: 5{0}  sec: 2{0}\n"
+    assert set(read("".join(map(line.format, range(1, 6)))).metrics) == {"loss"}
+    line = "epoch: {0}  loss: 1.2{0}  mean: 0.{0}  min: 0.0{0}  max: 0.9{0}\n"
+    assert "min" in read("".join(map(line.format, range(1, 6)))).metrics

@@ -85,7 +85,7 @@ class _Builder:
         """The plan, once all numbers were looked at."""
         self._walk()
         self.counters, self.measures = manner.led(self.gaps, self.counters, self.measures)
-        found = tuple(told_apart(self.measures, self.gaps))
+        found = tuple(told_apart(manner.without_clock(self.measures), self.gaps))
         names = [measure.name for measure in found]
         counters = tuple(self.counters)
         whole = not counters and manner.whole(self.gaps, self.names)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from hrmdoc.readers.log.grammar.naming import FIRST_WORDS, UNIT
 from hrmdoc.readers.log.grammar.plan import Counter, Measure
-from hrmdoc.readers.log.grammar.words import counter_kind, measures, split_of
+from hrmdoc.readers.log.grammar.words import counter_kind, measures, plain, split_of, word_set
 from hrmdoc.text import patterns
 
 _CALL = patterns.lazy(r"\s{0,8}[A-Za-z_][\w.]{0,80}\([A-Za-z_]\w{0,80}=")
@@ -25,6 +26,10 @@ _LONGEST_BEGINNING = 64
 _LONGEST = 1200
 """Characters of a line that are no numbers."""
 _FAR = 48
+
+_HOURS, _MINUTES, _SECONDS = (
+    word_set(words) for words in ("h hr hrs hour hours", "min mins minute minutes", "sec secs second seconds")
+)
 
 Gaps = tuple[str, ...]
 Found = tuple[list[Counter], list[Measure]]
@@ -76,6 +81,17 @@ def _led_by_two(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Fo
     if [gap.strip().lower().rstrip(":") for gap in gaps[:3]] == ["train", "[", "/"]:
         return [Counter("epoch", 0, None), Counter("batch", 1, 2)], [one for one in found if one.at > 2]
     return counters, found
+
+
+def without_clock(found: list[Measure]) -> list[Measure]:
+    """The measures without `hr: 1 min: 50 sec: 23`, which is one time, and what remains as often as what has
+    passed."""
+    names = [plain(one.name) for one in found]
+    dropped: set[int] = set()
+    for at, (before, name) in enumerate(pairwise(names)):
+        if before in _MINUTES and name in _SECONDS:
+            dropped |= {at, at + 1} | ({at - 1} if at and names[at - 1] in _HOURS else set())
+    return [one for at, one in enumerate(found) if at not in dropped]
 
 
 def _is_pair(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> bool:

@@ -75,6 +75,8 @@ _EXTREMES = word_set("best lowest highest min max minimum maximum target final")
 _JUNK = word_set("cuda device mps gpu rank worker pid line eta port v_num seed betas mom stacklevel") | {
     "local rank",
     "v num",
+    "lr mult",
+    "decay mult",
 }
 
 _SOURCES = (".py", ".cc", ".cpp", ".cu")
@@ -85,7 +87,7 @@ _SPLITS = ("val", "test", "train", "dev")
 _SPLIT = patterns.lazy(r"[^a-z0-9@]+")
 _SPLIT_WORDS = patterns.lazy(
     r"(?<![a-z])(?:(vali?|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating"
-    r"|all(?=\.[a-z])|cv(?= batch))"
+    r"|vaild(?:ation)?|val(?:da|idai|id)ton|valdation|all(?=\.[a-z])|cv(?= batch))"
     r"|(test|testing)|(train|training)|(dev))(?![a-z])"
 )
 
