@@ -28,6 +28,12 @@ EVAL = frozenset(
         "validate",
         "dev",
         "heldout",
+        "vaild",
+        "vaildation",
+        "valdation",
+        "validaiton",
+        "validaton",
+        "vallidation",
     },
 )
 _TEST = frozenset({"test", "testing"})

@@ -176,6 +176,7 @@ def test_names_of_frameworks_are_known(metric: str, role: str) -> None:
 
 
         ("dev_FB1", "eval.accuracy"),
+        ("Vaildation F1", "eval.accuracy"),
         ("val_f-score", "eval.accuracy"),
         ("val_oa", "eval.accuracy"),
         ("l_pix", "train.loss"),

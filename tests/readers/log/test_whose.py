@@ -56,6 +56,11 @@ def test_of_means_that_are_told_behind_each_sample_the_last_is_the_evaluation(re
     assert len(points(read("".join(f"Sample: {n}, loss: 0.{n}\n" for n in (1, 2, 3))), "loss")) == 3
 
 
+def test_a_misspelled_validation_is_one(read: Any) -> None:
+    run = read("".join(f"epoch {n} vaildation - loss: 0.{n}\n" for n in range(1, 5)))
+    assert points(run, "val_loss") == [(n, n / 10) for n in range(1, 5)]
+
+
 def test_scores_behind_a_hash_below_a_dataset_s_name_are_the_validation_s(read: Any) -> None:
     line = (
         "[epoch: {0}, iter: {0},000, lr:(2.0e-04,)] l_pix: 5.{0}e-03\n"

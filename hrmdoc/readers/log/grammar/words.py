@@ -87,7 +87,7 @@ _SPLITS = ("val", "test", "train", "dev")
 _SPLIT = patterns.lazy(r"[^a-z0-9@]+")
 _SPLIT_WORDS = patterns.lazy(
     r"(?<![a-z])(?:(vali?|valid|validation|validate|validating|eval|evaluation|evaluate|evaluating"
-    r"|vaild(?:ation)?|val(?:da|idai|id)ton|valdation|all(?=\.[a-z])|cv(?= batch))"
+    r"|vaild(?:ation)?|val(?:dation|idaton|idaiton|lidation)|all(?=\.[a-z])|cv(?= batch))"
     r"|(test|testing)|(train|training)|(dev))(?![a-z])"
 )
 
