@@ -265,3 +265,14 @@ def test_thousands_before_the_next_part_of_a_line_are_of_one_number(read: Any) -
     line = "INFO: [epoch: {0}, iter: {1:8,d}, lr:(2.000e-04,)] l_pix: 5.{0}e-03\n"
     run = read("".join(line.format(at, at * 1500) for at in range(1, 5)))
     assert [step for step, _ in points(run, "l_pix")] == [1500, 3000, 4500, 6000]
+
+
+def test_lines_that_stood_for_their_epochs_go_on_to_where_a_bar_was_left_over(read: Any) -> None:
+    rest = "Training loss: 2.{0:02d}\nValidation loss: 3.{0:02d}\n"
+    left = {29: "8 / 10 : loss = 27.1\n", 59: "8 / 10 : loss = 24.1\n"}
+    log = "".join(f"Epoch {n}\n{left.get(n, '')}{rest.format(n)}" for n in range(60))
+    for cuts in ((), range(40, len(log), 40)):
+        run = read(log, cuts)
+        assert [step for step, _ in points(run, "Validation loss")] == list(range(60))
+        assert axis(run, "Training loss") == "epoch"
+        assert points(run, "loss") == [(288, 27.1), (588, 24.1)]

@@ -320,7 +320,8 @@ class KeyValue(Format):
             reading.add(values, None, "index", mark)
             return
         by_epoch = cursor.of(EpochLines)
-        if position.step is None and (flow.step is None or plan.shape == by_epoch.counting):
+        stays = plan.shape == by_epoch.counting or (position.silent and plan.shape in by_epoch.settled)
+        if position.step is None and (flow.step is None or stays):
             for found in by_epoch.place(flow, plan.shape, position.epoch, values, mark):
                 reading.add(*found)
             return

@@ -85,7 +85,7 @@ def _gives(rows: Rows) -> bool:
 def _believed(cursor: Cursor, rows: Rows) -> bool:
     """Whether such lines give their values at once, each at its place."""
     assert isinstance(rows.many, Measured)
-    plan, silent = rows.many.plan, rows.placed.step is None and rows.placed.epoch is None
+    plan, silent = rows.many.plan, _silent(rows)
     if rows.many.alarming if silent else plan.strong:
         return True
     if not cursor.log.format(KeyValue).often(cursor.rank, plan):
@@ -157,6 +157,11 @@ def _of_epoch(rows: Rows) -> bool:
     return rows.placed.step is None and rows.placed.epoch is not None
 
 
+def _silent(rows: Rows) -> bool:
+    """Whether lines show no place at all."""
+    return rows.placed.step is None and rows.placed.epoch is None
+
+
 def _shape(rows: Rows) -> tuple[str, ...]:
     assert isinstance(rows.many, Measured)
     return rows.many.plan.shape
@@ -176,14 +181,16 @@ def _moved(cursor: Cursor, every: list[Rows]) -> list[tuple[Ints, Axis]]:
 
 def _steps(cursor: Cursor, every: list[Rows], positions: Positions, sort: Ints) -> tuple[Ints, Bools]:
     """The steps of all lines in order, and which of them are epochs."""
-    flow, counting = cursor.flow, cursor.of(EpochLines).counting
-    counts = [rows.placed.step is None and _shape(rows) == counting for rows in every]
+    flow, lines = cursor.flow, cursor.of(EpochLines)
+    counts = [rows.placed.step is None and _shape(rows) == lines.counting for rows in every]
+    stays = [_silent(rows) and _shape(rows) in lines.settled for rows in every]
     no_epochs = np.zeros(len(sort), np.bool_)
     if all(counts) and flow.step is not None:
         return flow.count(positions.epoch), no_epochs
-    if any(counts) or any(map(_of_epoch, every)) or (flow.step is None and flow.epoch is not None):
-        own = [np.full(len(rows), of, np.bool_) for rows, of in zip(every, counts, strict=True)]
-        return flow.place_each(positions, np.concatenate(own)[sort])
+    by_epoch = any(stays) or any(map(_of_epoch, every)) or (flow.step is None and flow.epoch is not None)
+    if any(counts) or by_epoch:
+        own = [np.repeat(of, [*map(len, every)])[sort] for of in (counts, stays)]
+        return flow.place_each(positions, *own)
     if flow.step is None and flow.epoch is None and (positions.step == NONE).all():
         return positions.step, no_epochs
     return flow.place_all(positions), no_epochs

@@ -26,6 +26,8 @@ class EpochLines(State):
         counting: the shape of lines that came back within an epoch and so count steps.
         stepped: names of measures that lines with a step or bars show: of an epoch they are a mean, and
             another curve.
+        settled: shapes of lines that have stood for their epochs: they go on to, where a bar that was left
+            over tells a step.
         entered: how many epochs had been entered at the first line of a shape: behind another training of as
             many epochs the same one comes again.
     """
@@ -34,6 +36,7 @@ class EpochLines(State):
     counting: Shape | None = None
     entered: dict[Shape, int] = field(default_factory=dict)
     stepped: set[str] = field(default_factory=set)
+    settled: set[Shape] = field(default_factory=set)
 
     def often(self, shape: Shape) -> bool:
         """Whether lines of a shape came before and wait no more."""
@@ -56,6 +59,7 @@ class EpochLines(State):
         if first[1] == here[1] and self.entered[shape] == flow.entered and self.counting is None:
             self.counting, flow.step = shape, 1
             return [(first[0], 0, "step", first[3]), (values, 1, "step", mark)]
+        self.settled.add(shape)
         return [first, here]
 
     def step(self, values: Iterable[tuple[str, object]]) -> None:
