@@ -276,3 +276,14 @@ def test_lines_that_stood_for_their_epochs_go_on_to_where_a_bar_was_left_over(re
         assert [step for step, _ in points(run, "Validation loss")] == list(range(60))
         assert axis(run, "Training loss") == "epoch"
         assert points(run, "loss") == [(288, 27.1), (588, 24.1)]
+
+
+def test_a_number_at_an_epoch_counts(read: Any) -> None:
+    line = "{0}: {1} @ epoch:{2}/9 loss: 0.{1} reg_loss: 0.0{1}\n"
+    run = read(
+        "".join(
+            line.format("train", n, n // 30) + line.format("valid", n, n // 30) for n in range(10, 60, 10)
+        )
+    )
+    assert points(run, "loss") == [(n, n / 100) for n in range(10, 60, 10)]
+    assert points(run, "val_loss") == [(n, n / 100) for n in range(10, 60, 10)]

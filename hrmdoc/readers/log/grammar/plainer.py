@@ -84,6 +84,7 @@ _CLASS = patterns.lazy(
     r"\s{0,40}\S{1,60}: precision: {1,4}[\d.]{1,9}%; recall: {1,4}[\d.]{1,9}%; "
     r"FB1: {1,4}[\d.]{1,9} {1,12}\d{1,12}\s{0,8}\Z"
 )
+_AT_EPOCH = patterns.lazy(r"\A(\s{0,8}[A-Za-z]{3,10}): ?(?=\d{1,9} ?@ ?epoch ?:)", re.IGNORECASE)
 _GLUED = patterns.lazy(r"(?<=\] )(loss|acc)(?=\d{1,6}\.\d)")
 
 
@@ -262,6 +263,10 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     (" (test)", _sided),
     (" solved in ", _solved),
     ("# ", _with_best),
+    (
+        "@ epoch",
+        lambda text: _AT_EPOCH.sub(r"\1 iter ", text),
+    ),  # VoxelNet's `train: 17 @ epoch:0/9 loss: 0.6`
     ("; FB1:", lambda text: _CLASS.sub("", text)),  # one class in a report of conlleval, below that of all
     ("损失", _translated),
     ("准确率", _translated),
