@@ -31,6 +31,8 @@ _MOST_REDRAWN = 8
 _LONGEST_TABLE = 8 << 20  # characters
 _ROW_END = patterns.lazy(r"<(?:/?tr|/?div|/?p|/?table)\b[^<>]{0,500}>", re.IGNORECASE)
 _CELL_END = patterns.lazy(r"</t[dh]\s{0,9}>", re.IGNORECASE)
+_TAIL = 200
+_INTERRUPTED = patterns.lazy(r"(?:(?:\A|\n)KeyboardInterrupt|\^C)\s{0,80}\Z")
 _TAG = patterns.lazy(r"<[^<>]{0,500}>")
 
 
@@ -65,6 +67,8 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
             if error is not None and failed is None:
                 failed, stopped = text.lines + 1, error == "KeyboardInterrupt"
             read += text.feed(f"{one.rstrip()}\n".encode("utf-8", "replace"))
+            if failed is None and _INTERRUPTED.search(one[-_TAIL:]):
+                failed, stopped = text.lines, True  # in a program that a cell had started
         if text.lines >= first:
             source = _joined_lines(cell.get("source"))
             printed.append(Cell(source, first, text.lines, failed, stopped, running))

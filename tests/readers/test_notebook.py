@@ -256,6 +256,8 @@ def test_that_the_kernel_of_an_interrupted_cell_went_away_is_no_crash(tmp_path: 
         ([code(printed(LOSSES), failed("KeyboardInterrupt", ""), source="model.fit(x)")], "stopped"),
         # a loop that no call shows
         ([code(printed("step 1 reward 2\n" * 3), failed("KeyboardInterrupt", ""), source="go()")], "stopped"),
+        ([code(printed("    loss.backward()\nKeyboardInterrupt\n"), source="!python train.py")], "stopped"),
+        ([code(printed(f"{LOSSES}step 4 loss 1.5^C\n"), source="!python train.py")], "stopped"),
         ([code(printed(LOSSES), failed("RuntimeError"), source="model.fit(x)")], "crashed"),
         # the last cell was never counted, though others were
         (
