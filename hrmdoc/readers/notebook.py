@@ -67,8 +67,6 @@ def _read(context: Context, tree: Any) -> Iterator[Record]:
             if error is not None and failed is None:
                 failed, stopped = text.lines + 1, error == "KeyboardInterrupt"
             read += text.feed(f"{one.rstrip()}\n".encode("utf-8", "replace"))
-            if failed is None and _INTERRUPTED.search(one[-_TAIL:]):
-                failed, stopped = text.lines, True  # in a program that a cell had started
         if text.lines >= first:
             source = _joined_lines(cell.get("source"))
             printed.append(Cell(source, first, text.lines, failed, stopped, running))
@@ -95,11 +93,19 @@ def _shown(cell: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
     for place, (output, one) in enumerate(zip(known, texts, strict=True)):
         if not one or any(_redrawn(one, later) for later in texts[place + 1 : place + 1 + _MOST_REDRAWN]):
             continue
-        error = output.get("output_type") == "error"
+        error = _error_of(output, one)
         # that the kernel of a cell which was broken off went away, too, is no second failure
-        if not (error and failed and not output.get("ename")):
-            yield one, str(output.get("ename") or "") if error else None
-        failed = failed or error
+        if not (error == "" and failed):
+            yield one, error
+        failed = failed or error is not None
+
+
+def _error_of(output: dict[str, Any], printed: str) -> str | None:
+    """The name of the error that an output is; a program that a cell had started may have printed that it was
+    broken off."""
+    if output.get("output_type") == "error":
+        return str(output.get("ename") or "")
+    return "KeyboardInterrupt" if _INTERRUPTED.search(printed[-_TAIL:]) else None
 
 
 def _redrawn(table: str, later: str) -> bool:

@@ -145,6 +145,17 @@ def _by_words(
         return "sft", "trl runs without rewards are"
     if by_class := _by_class(run, finetuned):
         return by_class
+    if by_measures := _by_measures(words, roles):
+        return by_measures
+    if finetuned:
+        return "sft", f"it goes on from a {finetuned} that was trained before"
+    if ("config", "vocab_size") in run.facts or ("run", "data.vocab_size") in run.facts:
+        return "pretraining", "its config has a vocabulary"
+    return "unknown", "nothing in it says"
+
+
+def _by_measures(words: set[str], roles: Mapping[str, str]) -> tuple[Kind, str] | None:
+    """What it is measured by: labels that are right, or numbers that are near."""
     if found := sorted(words & _CLASSIFICATION):
         return "classification", f"it logs {found[0]}"
     accuracy = roles.get("train.accuracy") or roles.get("eval.accuracy")
@@ -152,11 +163,7 @@ def _by_words(
         return "classification", f"it logs {accuracy}"
     if found := sorted(words & _REGRESSION):
         return "regression", f"it logs {found[0]}"
-    if finetuned:
-        return "sft", f"it goes on from a {finetuned} that was trained before"
-    if ("config", "vocab_size") in run.facts or ("run", "data.vocab_size") in run.facts:
-        return "pretraining", "its config has a vocabulary"
-    return "unknown", "nothing in it says"
+    return None
 
 
 def _by_class(run: Run, finetuned: str) -> tuple[Kind, str] | None:

@@ -173,8 +173,6 @@ def test_names_of_frameworks_are_known(metric: str, role: str) -> None:
         ("validation score", "eval.accuracy"),
         ("lr_g", "lr"),
         ("generator learning rate", "lr"),
-
-
         ("dev_FB1", "eval.accuracy"),
         ("Vaildation F1", "eval.accuracy"),
         ("val_f-score", "eval.accuracy"),

@@ -315,13 +315,12 @@ class KeyValue(Format):
         mark: Mark,
         reading: Reading,
     ) -> None:
-        flow = cursor.flow
-        if position.silent and flow.step is None and flow.epoch is None:
+        flow, silent = cursor.flow, position.silent
+        if silent and flow.step is None and flow.epoch is None:
             reading.add(values, None, "index", mark)
             return
         by_epoch = cursor.of(EpochLines)
-        stays = plan.shape == by_epoch.counting or (position.silent and plan.shape in by_epoch.settled)
-        if position.step is None and (flow.step is None or stays):
+        if position.step is None and (flow.step is None or by_epoch.keeps(plan.shape, silent=silent)):
             for found in by_epoch.place(flow, plan.shape, position.epoch, values, mark):
                 reading.add(*found)
             return

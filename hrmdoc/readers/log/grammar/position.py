@@ -170,15 +170,16 @@ class Flow(Struct):
         if first.restarts is not False:
             self._last, self._most = last, max(self._most, int(shown.max()))
 
-    def place_each(self, positions: Positions, counting: Bools, staying: Bools) -> tuple[Ints, Bools]:
+    def place_each(self, positions: Positions, counting: Bools, keeping: Bools) -> tuple[Ints, Bools]:
         """The same for lines some of which show no step, where `counting` says which of them are a step each,
-        and `staying` which stand for their epoch whatever the step is; and which do so. Each of shape [n]."""
+        and `keeping` which are so, or stand for their epoch, whatever the step is; and which do the latter.
+        Each of shape [n]."""
         steps, by_epoch = np.empty(len(counting), np.int64), np.zeros(len(counting), np.bool_)
-        each = zip(positions.each(), counting.tolist(), staying.tolist(), strict=True)
-        for at, (position, counts, stays) in enumerate(each):
+        each = zip(positions.each(), counting.tolist(), keeping.tolist(), strict=True)
+        for at, (position, counts, keeps) in enumerate(each):
             if position.silent and self.step is None and self.epoch is None:
                 steps[at] = NONE
-            elif position.step is None and (counts or stays or self.step is None):
+            elif position.step is None and (keeps or self.step is None):
                 if position.epoch is not None:
                     self.enter_epoch(position.epoch)
                 if counts:

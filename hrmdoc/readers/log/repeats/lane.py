@@ -182,15 +182,14 @@ def _moved(cursor: Cursor, every: list[Rows]) -> list[tuple[Ints, Axis]]:
 def _steps(cursor: Cursor, every: list[Rows], positions: Positions, sort: Ints) -> tuple[Ints, Bools]:
     """The steps of all lines in order, and which of them are epochs."""
     flow, lines = cursor.flow, cursor.of(EpochLines)
-    counts = [rows.placed.step is None and _shape(rows) == lines.counting for rows in every]
-    stays = [_silent(rows) and _shape(rows) in lines.settled for rows in every]
+    keeping = [rows.placed.step is None and lines.keeps(_shape(rows), silent=_silent(rows)) for rows in every]
+    counts = [keeps and _shape(rows) == lines.counting for keeps, rows in zip(keeping, every, strict=True)]
     no_epochs = np.zeros(len(sort), np.bool_)
     if all(counts) and flow.step is not None:
         return flow.count(positions.epoch), no_epochs
-    by_epoch = any(stays) or any(map(_of_epoch, every)) or (flow.step is None and flow.epoch is not None)
-    if any(counts) or by_epoch:
-        own = [np.repeat(of, [*map(len, every)])[sort] for of in (counts, stays)]
-        return flow.place_each(positions, *own)
+    if any(keeping) or any(map(_of_epoch, every)) or (flow.step is None and flow.epoch is not None):
+        each = (np.repeat(of, [*map(len, every)])[sort] for of in (counts, keeping))
+        return flow.place_each(positions, *each)
     if flow.step is None and flow.epoch is None and (positions.step == NONE).all():
         return positions.step, no_epochs
     return flow.place_all(positions), no_epochs

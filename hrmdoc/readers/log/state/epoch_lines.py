@@ -42,6 +42,11 @@ class EpochLines(State):
         """Whether lines of a shape came before and wait no more."""
         return shape == self.counting or self.first.get(shape, ()) is None
 
+    def keeps(self, shape: Shape, *, silent: bool) -> bool:
+        """Whether lines of a shape stand for a step each, or for their epoch, whatever the step is; those$
+        are `silent` show no place."""
+        return shape == self.counting or (silent and shape in self.settled)
+
     def place(self, flow: Flow, shape: Shape, epoch: int | None, values: Values, mark: Mark) -> list[Placed]:
         """Where the values belong, and those that waited for this line."""
         if epoch is not None:
