@@ -50,7 +50,7 @@ class LightGBM(Format):
                 return None
             values.append((cell[3] or f"{cell[1]}/{cell[2]}", number(cell[4])))
         if self.log.facts.known("run.framework") is None:
-            library = "xgboost" if _CELL.match(cells[0])[3] else "lightgbm"
+            library = "lightgbm" if "/" in values[0][0] else "xgboost"
             self.log.facts.add("run.framework", library, "run", line.mark)
         reading, flow, step = Reading(), cursor.flow, int(found.group(1))
         if cursor.of(_Best).line == line.mark.line - 1:
