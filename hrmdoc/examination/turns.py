@@ -10,11 +10,13 @@ import numpy as np
 
 from hrmdoc.examination.tracks import rewinds
 from hrmdoc.measures.pyramid import middle
-from hrmdoc.record.records import IntArray
+from hrmdoc.record.records import FloatArray, IntArray
 from hrmdoc.record.run import Run
 
 ENOUGH = 5
 """Gradient norms before the break that tell what is usual, or what they were last."""
+_PAST = 16
+"""Points about a resume that tell what the loss was."""
 
 
 def turns(run: Run) -> Iterator[tuple[str, Any]]:
@@ -50,12 +52,17 @@ def _broken(run: Run) -> Iterator[tuple[str, Any]]:
 
 
 def _rate(run: Run, moment: int) -> Iterator[tuple[str, Any]]:
-    """The learning rate after the last resume over that before."""
+    """The learning rate after the last resume over that before: of the same step where steps were done
+    twice."""
     lr = run.best("lr")
     if lr is not None and not lr.role.guessed:
         at = _first_after(lr.steps, moment)
-        if 1 <= at < len(lr) and lr.values[at - 1] > 0:
-            yield "run.resume_lr_ratio", float(lr.values[at] / lr.values[at - 1])
+        if not 1 <= at < len(lr):
+            return
+        steps, values = _until(lr.steps, lr.values, at)
+        last = int(np.searchsorted(steps, lr.steps[at], side="right")) - 1
+        if last >= 0 and values[last] > 0:
+            yield "run.resume_lr_ratio", float(lr.values[at] / values[last])
 
 
 def _loss(run: Run, moment: int) -> Iterator[tuple[str, Any]]:
@@ -63,15 +70,22 @@ def _loss(run: Run, moment: int) -> Iterator[tuple[str, Any]]:
 
     It is that of the first three points over the median of those before, each in units of their usual
     distance from one another (2 % of the level at least), put together by Stouffer's method: noise alone
-    gives a standard normal variable. Also what had been gained since the start, in the same units, and which
-    share of it was lost.
+    gives a standard normal variable. Where steps were done twice, "before" is about the same step as it was
+    the first time: what the loss fell to beyond it was not lost but is to be done again. Also what had been
+    gained since the start, in the same units, and which share of it was lost.
     """
     loss = run.best("train.loss")
     if loss is None:
         return
     at = _first_after(loss.steps, moment)
-    before, after = loss.values[max(0, at - 16) : at], loss.values[at : at + 3]
-    if len(before) < 8 or len(after) < 3 or not np.isfinite(before).all():
+    after = loss.values[at : at + 3]
+    if len(after) < 3:
+        return
+    steps, values = _until(loss.steps, loss.values, at)
+    seam = int(np.searchsorted(steps, loss.steps[at]))
+    end = min(len(values), seam + _PAST // 2)
+    before = values[max(0, end - _PAST) : end]
+    if len(before) < _PAST // 2 or not np.isfinite(before).all():
         return
     level = float(np.median(before))
     scatter = max(1.05 * float(np.median(np.abs(np.diff(before)))), 0.02 * abs(level), 1e-12)
@@ -79,6 +93,13 @@ def _loss(run: Run, moment: int) -> Iterator[tuple[str, Any]]:
     if (gained := float(loss.values[:3].max()) - level) > 0:
         yield "observed.gained_before_resume", gained / scatter
         yield "observed.lost_at_resume", float(after.max() - level) / gained
+
+
+def _until(steps: IntArray, values: FloatArray, at: int) -> tuple[IntArray, FloatArray]:
+    """The curve until the point `at`, each step as it was done last."""
+    later = np.minimum.accumulate(steps[:at][::-1])[::-1]
+    last = np.append(steps[: at - 1] < later[1:], True)
+    return steps[:at][last], values[:at][last]
 
 
 def _first_after(steps: IntArray, step: int) -> int:

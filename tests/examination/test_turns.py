@@ -101,3 +101,21 @@ def test_gradients_before_a_loss_breaks_are_told_by_their_median_their_distance_
     found = (told.get("gradient_before_break"), told.get("steps_to_break"), told.get("gradient_growth"))
     assert found == (before and pytest.approx(before), to_break, growth)
     assert "gradient_before_break" not in seen(run_of(train_loss="1x12", grad_norm=grads))
+
+
+def twice(rise: float) -> dict[str, Any]:
+    """What is told of a loss that falls for 231 steps and goes on from a checkpoint of step 200."""
+    course = [2.3 * math.exp(-step / 100) + 0.4 for step in range(400)]
+    steps = [*range(231), *range(201, 400)]
+    values = [course[step] + rise * (at > 230) for at, step in enumerate(steps)]
+    rates = [1e-6 * 1.02**step for step in steps]
+    said = {name: " ".join(map(str, every)) for name, every in (("train_loss", values), ("lr", rates))}
+    return resumed(201, steps=steps, **said)
+
+
+def test_steps_that_are_done_twice_are_compared_with_themselves() -> None:
+    told = twice(0.0)
+    assert abs(told["resume_loss_rise"]) < 1, "its like of the first time, and not what came after it"
+    assert abs(told["lost_at_resume"]) < 0.02
+    assert told["resume_lr_ratio"] == pytest.approx(1.0)
+    assert twice(0.5)["resume_loss_rise"] > 10
