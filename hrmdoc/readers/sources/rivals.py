@@ -105,7 +105,7 @@ def _differ(one: Mapping[str, _Values], other: Mapping[str, _Values]) -> bool:
 
 
 def _same(one: _Values, other: _Values) -> bool | None:
-    """Whether they are values of one curve; None where that cannot be told, as of an accuracy of two digits."""
+    """Whether they are values of one curve; None where that cannot be told, as of a rough accuracy."""
     places = one.every.keys() & other.every.keys()
     if len(places) >= _FEW:
         ordered = [place for place in one.every if place in places]

@@ -33,7 +33,7 @@ def told_apart(folder: Path) -> int:
     [
         lambda step, value: f"step {step * 10}/9000 | loss {value:.4f} | lr 3e-4",
         lambda step, value: json.dumps({"loss": round(value, 4), "step": step}),
-        lambda step, value: f"Loss: {value:.4f}",
+        lambda _, value: f"Loss: {value:.4f}",
     ],
 )
 def test_runs_of_one_recipe_differ_by_their_noise_at_whatever_height(
@@ -70,7 +70,7 @@ def test_a_loss_of_two_digits_that_hardly_falls_is_compared_step_by_step(tmp_pat
         (lambda step, value: f"step {step} loss={value!r}", 1),
         (lambda step, value: f"step {step} loss {int(value * 1000) / 1000}", 1),  # cut, not rounded
         (lambda step, value: f"step {step} loss {value:.4f}", 10),
-        (lambda step, value: f"loss {value:.3f}", 1),
+        (lambda _, value: f"loss {value:.3f}", 1),
     ],
 )
 def test_one_curve_is_one_run_however_two_files_spell_it(tmp_path: Path, say: Say, every: int) -> None:
