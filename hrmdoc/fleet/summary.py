@@ -11,6 +11,7 @@ from hrmdoc.analysis import Analysis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.fleet import origin
 from hrmdoc.fleet.origin import LONGEST, Plain
+from hrmdoc.record.records import DATED
 from hrmdoc.record.series import Series
 from hrmdoc.reports.layout import safe
 from hrmdoc.reports.ledger import Ledger, ledger
@@ -243,7 +244,7 @@ def _time_of(step: int | None, series: Series | None) -> float | None:
 
 
 def _known(time: float | None) -> float | None:
-    return time if time is not None and math.isfinite(time) and time > 0 else None
+    return time if time is not None and math.isfinite(time) and time >= DATED else None
 
 
 def _account(found: Ledger) -> Account:

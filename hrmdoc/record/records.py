@@ -15,6 +15,10 @@ Axis = Literal["step", "epoch", "sample", "index"]
 Value = str | int | float | bool | None
 
 
+DATED = 1e8
+"""From so many seconds on a time is one of the calendar."""
+
+
 class Points(Struct, frozen=True):
     """Points of one metric, in the order they were written. All arrays have shape [n].
 
@@ -22,7 +26,8 @@ class Points(Struct, frozen=True):
         metric: the name as the source spells it, such as `train/lm_loss`.
         steps: what the x axis counts is given by `axis`; `index` means that the source gives no step.
         values: as written; may hold NaN and infinities.
-        times: Unix seconds, NaN where unknown.
+        times: Unix seconds, NaN where unknown; below `DATED` those since the first midnight of a log whose
+            stamps bear no date, which serve differences alone.
         file: where they were read.
         lines: 1-based line (text) or byte offset (binary) of each point, or None.
         rank: the global rank that wrote them, None when the source does not say.

@@ -16,6 +16,7 @@ from hrmdoc.errors import UsageError
 from hrmdoc.record.events import Events
 from hrmdoc.record.positions import Positions
 from hrmdoc.record.records import (
+    DATED,
     Damage,
     Event,
     Fact,
@@ -275,10 +276,16 @@ class Run(Struct, eq=False):
 
     @property
     def last_time(self) -> float:
-        """Unix time of the latest record that has one; NaN where none has."""
+        """Time of the latest record that has one, by the clock of its progress: Unix time, or that of a log
+        without dates; NaN where none has."""
         times = [float(series.times[-1]) for series in self.series.values() if len(series)]
         times += [line.time for line in self.lines[-1:]] + [event.time for event in self.events[-1:]]
-        return max((time for time in times if math.isfinite(time)), default=math.nan)
+        series = self.progress
+        by = math.nan if series is None else float(series.times[-1])
+        known = [time for time in times if math.isfinite(time)]
+        if math.isfinite(by):
+            known = [time for time in known if (time < DATED) == (by < DATED)]
+        return max(known, default=math.nan)
 
     @property
     def metrics(self) -> set[str]:

@@ -11,6 +11,7 @@ from hrmdoc import __version__
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Evidence, Hypothesis
 from hrmdoc.examination.symptom import Symptom
+from hrmdoc.record.records import DATED
 from hrmdoc.remedies.prescribe import Prescription
 from hrmdoc.reports.verdict import SEVEREST
 from hrmdoc.text.clean import clean
@@ -75,7 +76,7 @@ def _symptom(analysis: Analysis, symptom: Symptom) -> dict[str, Any]:
         "metric": _safe_text(symptom.metric),
         "first_step": symptom.first_step,
         "last_step": symptom.last_step,
-        "first_time": symptom.first_time,
+        "first_time": symptom.first_time if (symptom.first_time or 0.0) >= DATED else None,
         "resolved": symptom.state == "resolved",
         "count": symptom.count,
         "evidence": _safe_text(symptom.evidence),

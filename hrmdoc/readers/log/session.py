@@ -53,7 +53,7 @@ class TextSession:
         self._shapes = Shapes()
         self._apart = self._rich = 0
         self._wait = 1
-        self._clocks = Clocks(lambda raw: peeler.peel(cleaned(raw)).second)
+        self._clocks = Clocks(lambda raw: peeler.peel(cleaned(raw)).clock_read)
         self._coverage = Coverage()
         self._reach = _LONGEST
         self._lines = OneByOne(self._log, peeler, self._shapes, context.rank)

@@ -3,6 +3,8 @@ learned how its like are read."""
 
 from __future__ import annotations
 
+import math
+
 from hrmdoc.readers.log.dispatch import Dispatcher
 from hrmdoc.readers.log.formats.base import Silent
 from hrmdoc.readers.log.lines import scan
@@ -77,6 +79,8 @@ class OneByOne:
         cursor = self.cursors.get(self._default if rank is None else rank)
         if recipe is None or cursor is None or cursor.mode != recipe.mode:
             return False
+        if shape.layout is not None and shape.layout.clock is not None and math.isnan(time):
+            return False  # what is no time may be no stamp
         many = recipe.again.many
         if self.open and (many is None or not many.TAKEN):
             return False
@@ -84,7 +88,7 @@ class OneByOne:
         if isinstance(many, Silent):
             return True
         self._come(row, cursor.rank)
-        message = Line(text, Mark(line, time, cursor.rank))
+        message = Line(text, Mark(line, time + recipe.shift, cursor.rank))
         reading = recipe.again.read(cursor, numbers, message)
         if reading is not None:
             reading.give(self._log.sink)

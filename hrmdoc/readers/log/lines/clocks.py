@@ -8,21 +8,22 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 _MOST = 4096
+DAY = 86_400.0
 
 
 class Clocks:
-    """Clocks as lines show them, with their seconds.
+    """Clocks as lines show them, with their seconds: without zone, fraction and half of the day.
 
     Args:
-        parse: reads the clock of a line, without the fraction of its seconds.
+        parse: reads the clock of a line, and tells how many seconds its last number counts.
 
     Attributes:
         seconds: what is known; all of it is forgotten when it becomes much.
     """
 
-    def __init__(self, parse: Callable[[bytes], float]) -> None:
+    def __init__(self, parse: Callable[[bytes], tuple[float, int]]) -> None:
         self.seconds: dict[str, float] = {}
-        self._minutes: dict[str, float] = {}
+        self._minutes: dict[str, tuple[float, int]] = {}
         self._parse = parse
 
     def read(self, clock: str, line: Callable[[], bytes]) -> float:
@@ -32,23 +33,23 @@ class Clocks:
             self.seconds.clear()
             self._minutes.clear()
         minute, last = clock[:-2], clock[-2:]
-        whole = self._minutes.get(minute)
-        if whole is not None and last < "60":
-            second = whole + int(last)
+        known = self._minutes.get(minute)
+        if known is not None and last < "60":
+            second = known[0] + known[1] * int(last)
         else:
-            second = self._parse(line())
+            second, tick = self._parse(line())
             if last.isdigit() and last < "60":
-                self._minutes[minute] = second - int(last)
+                self._minutes[minute] = second - tick * int(last), tick
         self.seconds[clock] = second
         return second
 
     def minute(self, clock: str, line: Callable[[], bytes]) -> float | None:
-        """When the minute of a clock began that stands in a line; None where the clock does not tell."""
-        whole = self._minutes.get(clock[:-2])
-        if whole is None:
+        """When the minute of a clock began that stands in a line, or its hour where it counts minutes; None
+        where the clock does not tell."""
+        if clock[:-2] not in self._minutes:
             self.read(clock, line)
-            whole = self._minutes.get(clock[:-2])
-        return whole
+        known = self._minutes.get(clock[:-2])
+        return None if known is None else known[0]
 
 
 def with_fraction(second: float, digits: str) -> float:

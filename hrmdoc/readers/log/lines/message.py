@@ -7,7 +7,8 @@ import re
 
 from msgspec import Struct
 
-from hrmdoc.readers.log.lines.clocks import unix, with_fraction
+from hrmdoc.readers.log.lines.clocks import with_fraction
+from hrmdoc.readers.log.lines.dates import Stamp
 
 Span = tuple[int, int]
 
@@ -18,7 +19,8 @@ class Message(Struct):
     Attributes:
         whole: the line.
         rest: the message, which ends the line.
-        time: Unix seconds or NaN; without their fraction: `second`.
+        time: Unix seconds or NaN; see `dates` for a time of day.
+        second, shift, tick: of the stamp, see `Stamp`.
         logger: the last word that named one.
         clock, fraction, zone, ranked: where on the line the time stands up to its seconds, their fraction,
             the zone, and the rank.
@@ -31,6 +33,8 @@ class Message(Struct):
     logger: str = ""
     world_size: int | None = None
     second: float = math.nan
+    shift: float = 0.0
+    tick: int = 1
     clock: Span | None = None
     fraction: Span | None = None
     zone: Span | None = None
@@ -41,26 +45,22 @@ class Message(Struct):
         self.rank = int(found.group(group))
         self.ranked = (offset + found.start(group), offset + found.end(group))
 
-    def see_time(
-        self, found: re.Match[str], offset: int, second: float, last: int, fraction: int = 0
-    ) -> None:
-        """The same for the time: `last` is the group of its seconds, `fraction` that of what follows them."""
-        digits = found.group(fraction) if fraction else None
-        self.second = second
-        self.time = with_fraction(second, digits or "")
-        self.clock = (offset + found.start(1), offset + found.end(last))
-        self.fraction = (offset + found.start(fraction), offset + found.end(fraction)) if digits else None
-        self.zone = None
+    def see(self, stamp: Stamp, offset: int) -> None:
+        """The same for the time; a time of day behind a date is how long something took."""
+        if not math.isnan(self.time) and stamp.is_of_day:
+            return
+        self.second, self.shift, self.tick = stamp.second, stamp.shift, stamp.tick
+        fraction, zone = stamp.span("f"), stamp.span("z")
+        self.time = stamp.shift + with_fraction(stamp.second, stamp.found["f"] if fraction else "")
+        self.clock, self.fraction, self.zone = (
+            span and (offset + span[0], offset + span[1]) for span in (stamp.clock, fraction, zone)
+        )
+
+    @property
+    def clock_read(self) -> tuple[float, int]:
+        """The second and the tick of the stamp."""
+        return self.second, self.tick
 
     def offset(self, end: str) -> int:
         """Where on the line a text begins that ends it."""
         return len(self.whole) - len(end)
-
-    def see_iso(self, found: re.Match[str], at: int) -> None:
-        """The same for an ISO date: groups for year to second, fraction and zone."""
-        second, zone = unix(*map(int, found.groups()[:6])), found.group(8)
-        if zone and zone != "Z":
-            sign = -1 if zone[0] == "+" else 1
-            second += sign * (int(zone[1:3]) * 3600 + int(zone[-2:]) * 60)
-        self.see_time(found, at, second, 6, 7)
-        self.zone = (at + found.start(8), at + found.end(8)) if zone else None

@@ -1,38 +1,15 @@
-"""What launchers, loggers and containers write before a message: peeled off, the rank and the time are kept.
-
-A time without a zone is taken as UTC; where the year is missing (glog) it is that of the file's last change.
-"""
+"""What launchers, loggers and containers write before a message: peeled off, its rank and time are kept."""
 
 from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime
-from functools import partial
 
-from hrmdoc.readers.log.lines.clocks import unix
+from hrmdoc.readers.log.lines.dates import GLOG, IN_BRACKETS, ISO, Dates
 from hrmdoc.readers.log.lines.message import Message
 from hrmdoc.text import patterns
-from hrmdoc.text.stamps import CLOCK, DAY, FRACTION, LEVEL, RAY_PROCESS, SYSLOG_SENDER
+from hrmdoc.text.stamps import CLOCK, DAY, FRACTION, LEVEL, RAY_PROCESS
 
-_DATE = patterns.lazy(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?=\b|\W|\Z)"
-)
-_US_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d{4}),? (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
-_SHORT_DATE = patterns.lazy(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= (?:- |\[|[A-Z]{4}))")
-_HALF_DAY = patterns.lazy(
-    r"(?:\d{1,2}/\d{1,2}(?:/\d{2,4})?|\d{4}[-/]\d\d[-/]\d\d),? \d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})? [AP]M"
-    r"(?=[\s,\]])"
-)
-"""`05/06 07:08:09 AM`, as DARTS and what was made of it stamp their lines, also with the year. Lines that
-differ in digits alone are timed by those, which do not tell the half of the day, so it gives no time."""
-_SPARK_DATE = patterns.lazy(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?= [A-Z]{4,5} )")
-_YEAR_OF_TWO = patterns.lazy(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?=[\s,\]])")
-"""`03/11/25 15:01:50`, the date of rich's handler and of XLM's loggers: the month stands first."""
-_MINUTE = patterns.lazy(r"\d{4}[-/]\d\d[-/]\d\d[ T_]\d\d:\d\d(?=[\s,\]])")
-"""Without seconds it gives no time."""
-_CLOCK = patterns.lazy(rf"{CLOCK}{FRACTION}(?=\s|\])")
-_GLOG = patterns.lazy(r"\[?[IWEF](\d{3,4}) (\d\d):(\d\d):(\d\d)\.(\d+)\s+(?:\d+\s+)?[\w./\-<>]+:\d+\] ?")
 _NO_DATE_GLOG = patterns.lazy(r"\[?[IWEF] [\w./\-]+:\d+\] ?")
 _BRACKET = patterns.lazy(rf"\[([^\[\]]{{1,120}})\](?::(?=\s|\[|[A-Za-z{{]|{CLOCK}\b|\d{{4}}-\d\d-))?")
 _MPI = patterns.lazy(r"\[(\d+),(\d+)\]<std(?:out|err)>:")
@@ -42,7 +19,6 @@ _RANK = patterns.lazy(
 _RANK_WORD = patterns.lazy(r"\brank(\d{1,5})\b")
 _WORLD = patterns.lazy(r"Rank (\d+), World Size (\d+)\Z")
 _NEMO = patterns.lazy(rf"NeMo [A-Z] ({DAY} {CLOCK}) \S+(?: rank:(\d+))?\Z")
-_D2 = patterns.lazy(r"(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?: [\w.]+)?\Z")
 _LEVEL_WORD = patterns.lazy(
     rf"{LEVEL}(?:\|[^\]]*)?(?::[\w.]+)?(?:[ |](?:\S+:\d+|\d{{4}}-\S+ \S+))?\Z", re.IGNORECASE
 )
@@ -69,19 +45,6 @@ _SRUN = patterns.lazy(
     r"\s{0,8}(?:step|iteration|epoch|Traceback|File \"|\w{0,60}Error))",
     re.IGNORECASE,
 )
-_SYSLOG = patterns.lazy(r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) " + SYSLOG_SENDER)
-_DAY_NAME = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? {1,2}"
-_DAY_FIRST = patterns.lazy(
-    rf"{_DAY_NAME}(\d{{1,2}}) ([A-Z][a-z]{{2}})[a-z]{{0,6}},? (\d{{4}}) "
-    r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?=\s|\Z)"
-)
-"""`Mon 03 Nov 2025 09:30:01 INFO  `, as RecBole stamps its lines."""
-_YEAR_LAST = patterns.lazy(
-    rf"{_DAY_NAME}([A-Z][a-z]{{2}}) {{1,2}}(\d{{1,2}}) (\d\d):(\d\d):(\d\d)"
-    r"(?: [A-Z]{3,4})? (\d{4})(?=:?\s|\Z)"
-)
-"""`Mon Nov  3 09:30:01 2025: `, the date of C's `ctime` and of a shell."""
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _TAG = patterns.lazy(rf"\*[\w.\-]{{1,60}}\*\s{{1,4}}(?={DAY}|{CLOCK}|[A-Za-z])")
 """The name of a run between stars, before each of its lines."""
 _QUOTED = patterns.lazy(r"(?:> ){1,4}(?=[^\s>])")
@@ -90,17 +53,11 @@ _GLOG_LEVELS = ("I", "W", "E", "F")
 _SEPARATOR = patterns.lazy(r"[ \-|:,>]{0,4}")
 
 
-def _is_all_of(text: str, pattern: re.Pattern[str]) -> bool:
-    """Whether a stamp is the whole text."""
-    found = pattern.match(text + " ")
-    return found is not None and found.end() == len(text)
-
-
 class Peeler:
-    """Peels prefixes until none matches; knows the year for stamps that carry none."""
+    """Peels prefixes until none matches; knows when the file changed, for stamps that carry no year."""
 
     def __init__(self, mtime: float) -> None:
-        self._year = datetime.fromtimestamp(mtime, UTC).year if mtime > 0 else datetime.now(UTC).year
+        self._dates = Dates(mtime)
 
     def peel(self, text: str) -> Message:
         """The message inside `text`."""
@@ -126,11 +83,7 @@ class Peeler:
         if first.isupper():
             if first in "IWEF" and (self._glog(message, start) or self._cut(message, start, _NO_DATE_GLOG)):
                 return True
-            return (
-                self._syslog(message, start)
-                or self._named_day(message, start)
-                or self._level_first(message, start)
-            )
+            return self._named(message, start) or self._level_first(message, start)
         return self._cut(message, start, _HOST) if first.isalpha() else False
 
     @staticmethod
@@ -176,8 +129,8 @@ class Peeler:
             if found.group(2):
                 message.see_rank(found, 2, at)
         elif _LEVEL_WORD.match(inside):
-            if date := _DATE.search(inside):
-                message.see_iso(date, at)
+            if date := ISO.search(inside):
+                message.see(self._dates.stamp(date), at)
         elif _LOGGER.match(inside):
             message.logger = inside
         else:
@@ -186,55 +139,30 @@ class Peeler:
 
     def _clock(self, message: Message, inside: str, at: int) -> bool:
         """Whether the words in brackets are a date or a time of day."""
-        if (found := _DATE.match(inside)) and found.end() == len(inside):
-            message.see_iso(found, at)
-        elif (found := _YEAR_OF_TWO.match(inside + " ")) and found.end() == len(inside):
-            self._see_two(message, found, at)
-        elif any(map(partial(_is_all_of, inside), (_MINUTE, _HALF_DAY))):
-            pass
-        elif found := _D2.match(inside):
-            message.see_time(found, at, unix(self._year, *map(int, found.groups())), 5)
-        else:
-            clock = _CLOCK.match(inside + " ")
-            return clock is not None and clock.end() == len(inside)
-        return True
+        stamp = self._dates.of_digits(inside + " ")
+        if stamp is None or stamp.found.end() != len(inside):
+            found = IN_BRACKETS.match(inside)
+            stamp = None if found is None else self._dates.stamp(found)
+        if stamp is not None:
+            message.see(stamp, at)
+        return stamp is not None
 
     def _digits(self, message: Message, start: str) -> bool:
         at = message.offset(start)
-        if (" AM" in start[:40] or " PM" in start[:40]) and (found := _HALF_DAY.match(start)):
-            pass
-        elif found := _DATE.match(start):
-            message.see_iso(found, at)
-        elif found := _US_DATE.match(start):
-            month, day, year, *clock = map(int, found.groups()[:6])
-            message.see_time(found, at, unix(year, month, day, *clock), 6, 7)
-        elif found := _SPARK_DATE.match(start):
-            year, *rest_of_date = map(int, found.groups())
-            message.see_time(found, at, unix(2000 + year, *rest_of_date), 6)
-        elif found := _YEAR_OF_TWO.match(start):
-            self._see_two(message, found, at)
-        elif found := _MINUTE.match(start):
-            pass
-        elif found := _SHORT_DATE.match(start):
-            message.see_time(found, at, unix(self._year, *map(int, found.groups())), 5)
-        elif (found := _CLOCK.match(start)) is None:
+        stamp = self._dates.of_digits(start)
+        if stamp is None:
             found = _SRUN.match(start)
             if found is None:
                 return False
             message.see_rank(found, 1, at)
             message.rest = start[found.end() :]
             return True
-        rest = start[found.end() :]
+        message.see(stamp, at)
+        rest = start[stamp.found.end() :]
         collected = _K8S.match(rest)
         message.rest = rest if collected is None else rest[collected.end() :]
         self._after_stamp(message)
         return True
-
-    @staticmethod
-    def _see_two(message: Message, found: re.Match[str], at: int) -> None:
-        """A date whose year has two digits."""
-        month, day, year, *clock = map(int, found.groups())
-        message.see_time(found, at, unix(2000 + year, month, day, *clock), 6)
 
     def _after_stamp(self, message: Message) -> None:
         """The logger's and the level's names after a time stamp, in any of the usual orders."""
@@ -257,41 +185,22 @@ class Peeler:
             message.rest = message.rest[found.end() :]
 
     def _glog(self, message: Message, start: str) -> bool:
-        found = _GLOG.match(start)
+        found = GLOG.match(start)
         if found is None:
             return False
-        date, *clock, _ = found.groups()
-        second = unix(self._year, int(date[:-2]), int(date[-2:]), *map(int, clock))
-        message.see_time(found, message.offset(start), second, 4, 5)
+        message.see(self._dates.stamp(found), message.offset(start))
         message.rest = start[found.end() :]
         return True
 
-    def _syslog(self, message: Message, start: str) -> bool:
-        """`Nov 20 03:01:12 node7 train[4711]: `, as syslog and journald write it."""
-        found = _SYSLOG.match(start) if start[:3] in _MONTHS else None
-        if found is None:
+    def _named(self, message: Message, start: str) -> bool:
+        """A date that begins with the name of its month or its day."""
+        stamp = self._dates.of_letters(start)
+        if stamp is None:
             return False
-        month, *rest_of_date = found.groups()
-        second = unix(self._year, _MONTHS.index(month) + 1, *map(int, rest_of_date))
-        message.see_time(found, message.offset(start), second, 5)
-        message.rest = start[found.end() :]
-        return True
-
-    def _named_day(self, message: Message, start: str) -> bool:
-        """A date that begins with the name of its day."""
-        at = message.offset(start)
-        if found := _DAY_FIRST.match(start):
-            day, month, year, *clock = found.groups()[:6]
-            last, fraction = 6, 7
-        elif found := _YEAR_LAST.match(start):
-            month, day, *clock, year = found.groups()
-            last, fraction = 5, 0
-        if found is None or month not in _MONTHS:
-            return False
-        second = unix(int(year), _MONTHS.index(month) + 1, int(day), *map(int, clock))
-        message.see_time(found, at, second, last, fraction)
-        message.rest = start[found.end() :]
-        self._after_stamp(message)
+        message.see(stamp, message.offset(start))
+        message.rest = start[stamp.found.end() :]
+        if stamp.span("sender") is None:
+            self._after_stamp(message)
         return True
 
     def _level_first(self, message: Message, start: str) -> bool:

@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _MOST_DIGITS = 15
+_OF_EPOCH = 10
+"""Digits of the seconds since 1970."""
 _SMALL = 64
 """Lines of which so few are as soon read from their text."""
 _POWERS = np.array([10.0**power for power in range(23)])
@@ -155,17 +157,25 @@ class Columns:
         if layout.clock is None:
             return np.full(len(rows), math.nan), np.ones(len(rows), np.bool_)
         first, last = layout.clock
-        begin, end = self._starts[self._base + first], self._ends[self._base + last]
-        seconds, digits = self.whole(last)
-        exact = (digits == 2) & (seconds < 60) & (end - begin == end[0] - begin[0])
-        times = self._minutes(begin, int(end[0] - begin[0]), partial(self._minute, rows, clocks, piece))
-        exact &= times != _UNTOLD
-        times += seconds
+        times, exact = self._clock(first, last, layout.tick, partial(self._minute, rows, clocks, piece))
         if layout.fraction is not None:
             part, places = self.whole(layout.fraction)
             exact &= places >= 0
             times += part / _POWERS[np.clip(places, 0, _MOST_DIGITS)]
-        return times, exact
+        return times, exact & ~np.isnan(times)  # what is no time may be no stamp
+
+    def _clock(
+        self, first: int, last: int, tick: int, minute: Callable[[int, str], float]
+    ) -> tuple[Floats, Bools]:
+        """The same of the clocks between two runs."""
+        seconds, digits = self.whole(last)
+        if first == last:
+            return seconds.astype(np.float64), digits == _OF_EPOCH
+        begin, end = self._starts[self._base + first], self._ends[self._base + last]
+        exact = (digits == 2) & (seconds < 60) & (end - begin == end[0] - begin[0])
+        times = self._minutes(begin, int(end[0] - begin[0]), minute)
+        exact &= times != _UNTOLD
+        return times + tick * seconds, exact
 
     def _minutes(self, begin: Ints, size: int, minute: Callable[[int, str], float]) -> Floats:
         """The beginnings of the minutes whose clocks stand at some places, worked out once where one follows

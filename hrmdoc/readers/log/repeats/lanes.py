@@ -140,6 +140,7 @@ class Lanes:
         fit: Bools | None = np.ones(len(rows), np.bool_)
         if not isinstance(many, Silent):
             fit = self._filled(every, columns, layout, base)
+            every.times = every.times + recipe.shift
         if fit is None:
             return rows
         ranks = None

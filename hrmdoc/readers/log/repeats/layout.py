@@ -25,7 +25,8 @@ class Layout(Struct, frozen=True):
         constants: numbers that are words, such as a NaN, by their place among the numbers.
         fixed: runs that must be the same.
         rank: the run of the rank, if any.
-        clock: first and last run of the time up to the seconds, if any.
+        clock: first and last run of the time up to the seconds, if any; `tick`: the seconds that the last one
+            counts.
         fraction: the run of their fraction, if any.
         text: the last run before the message and how far behind it that begins, -1 for the beginning of the
             line; None where the text is not needed.
@@ -38,6 +39,7 @@ class Layout(Struct, frozen=True):
     clock: tuple[int, int] | None
     fraction: int | None
     text: tuple[int, int] | None
+    tick: int = 1
 
 
 def hangs_on_digits(raw: bytes) -> bool:
@@ -77,6 +79,7 @@ def layout_of(
         clock,
         fraction[0] if fraction else None,
         runs.beginning(offset) if again.text else None,
+        message.tick,
     )
     return layout, tuple(cleaned[slice(*runs.spans[at])] for at in fixed)
 

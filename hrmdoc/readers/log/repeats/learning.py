@@ -51,7 +51,7 @@ class Learner:
         again, (stated, mode) = outcome.again, before
         if again is not None:
             if not inside or (again.many is not None and again.many.TAKEN):
-                _learn(shape, raw, message, Recipe(again, mode))
+                _learn(shape, raw, message, Recipe(again, mode, message.shift))
         elif inside or outcome.something or self._facts.stated != stated:
             return
         elif not line.kinds & (scan.METRIC | scan.BAR) and not hangs_on_digits(raw):
@@ -60,7 +60,7 @@ class Learner:
         elif cursor.mode == mode and shape.is_due():
             again = self._dispatcher.silent(line, cursor)
             if again is not None:
-                _learn(shape, raw, message, Recipe(again, mode))
+                _learn(shape, raw, message, Recipe(again, mode, message.shift))
 
 
 def _learn(shape: Shape, raw: bytes, message: Message, recipe: Recipe) -> None:

@@ -34,10 +34,12 @@ Ints = NDArray[np.int64]
 
 
 class Recipe(Struct, frozen=True):
-    """How to read a line of a shape, as long as nothing changes how lines are read."""
+    """How to read a line of a shape, as long as nothing changes how lines are read; `shift`: what its zone
+    and the half of its day add to its clock."""
 
     again: Again
     mode: tuple[Hashable, ...]
+    shift: float = 0.0
 
 
 class Shape(Struct):

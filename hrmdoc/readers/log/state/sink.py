@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 from numpy.typing import NDArray
 
-from hrmdoc.record.records import Axis, Damage, Points, Record
+from hrmdoc.readers.log.lines.clocks import DAY
+from hrmdoc.readers.log.state.days import Days
+from hrmdoc.record.records import Axis, Damage, Event, Line, Points, Record
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -167,6 +169,7 @@ class Sink:
         self._rows: dict[int | None, dict[str, _Rows]] = {}
         self._records: list[tuple[int, Record]] = []
         self._new: set[int | None] = set()
+        self._days = Days()
 
     def record(self, record: Record, at: int | None = None) -> None:
         """Adds a line, a fact, an event or a damage."""
@@ -244,28 +247,35 @@ class Sink:
         records.sort(key=lambda found: found[0])
         yield from self._points()
         for _, record in records:
-            yield record
+            if isinstance(record, Event | Line) and record.time < DAY:
+                yield structs.replace(record, time=math.nan)  # of points alone the days are counted
+            else:
+                yield record
 
     def _points(self) -> Iterator[Points]:
         """What waits, as arrays."""
         if self._new:
             self._sort()
+        taken = [
+            (rank, metric, rows, whole)
+            for rank, rows_of in self._rows.items()
+            for metric, rows in rows_of.items()
+            if (whole := rows.take()) is not None
+        ]
+        wholes = [whole for *_, whole in taken]
+        times = self._days.counted([one.order for one in wholes], [one.times for one in wholes])
         beside: Piece | None = None
-        for rank, rows_of in self._rows.items():
-            for metric, rows in rows_of.items():
-                whole = rows.take()
-                if whole is None:
-                    continue
-                whole = beside = whole.at_places_of(beside)
-                yield Points(
-                    metric=metric,
-                    steps=whole.steps,
-                    values=whole.values,
-                    times=whole.times,
-                    file=self.file,
-                    lines=whole.lines,
-                    rank=rank,
-                    axis=rows.axis,
-                    precision=rows.precision,
-                    source=self._source,
-                )
+        for (rank, metric, rows, whole), counted in zip(taken, times, strict=True):
+            beside = whole._replace(times=counted).at_places_of(beside)
+            yield Points(
+                metric=metric,
+                steps=beside.steps,
+                values=beside.values,
+                times=beside.times,
+                file=self.file,
+                lines=beside.lines,
+                rank=rank,
+                axis=rows.axis,
+                precision=rows.precision,
+                source=self._source,
+            )

@@ -9,6 +9,7 @@ import pytest
 from hrmdoc.readers.log.lines.prefix import Peeler
 
 STAMP = 1767323045.0  # 2026-01-02 03:04:05 UTC
+OF_DAY = 11045.0  # 03:04:05 of a day that is not named
 
 
 @pytest.fixture
@@ -24,15 +25,15 @@ LONG = "a_package_that_is_named_by_all_that_its_paper_is_about.training.loops.th
     [
         ("[default1]:[rank1]: Traceback", "Traceback", None, 1),
         ("[trainer0|0]:Last error:", "Last error:", None, 0),
-        ("[default0]:03:04:05 SUCCESS Step 9 | Loss: 0.1", "Step 9 | Loss: 0.1", None, 0),
+        ("[default0]:03:04:05 SUCCESS Step 9 | Loss: 0.1", "Step 9 | Loss: 0.1", OF_DAY, 0),
         ("[default0]:2026-01-02 03:04:05,000 INFO step 9", "step 9", STAMP, 0),
         ("2026-01-02 03:04:05,000 train       : INFO     step 5 loss 3", "step 5 loss 3", STAMP, None),
         ("2026-01-02 03:04:05,000 loss        : 3.1", "loss        : 3.1", STAMP, None),
         ("01/02/26 03:04:05 epoch 1 loss 3", "epoch 1 loss 3", STAMP, None),
         ("[01/02/26 03:04:05] INFO     epoch 1 loss 3", "epoch 1 loss 3", STAMP, None),
         ("INFO - 01/02/26 03:04:05 - 0:18:02 - loss 3", "0:18:02 - loss 3", STAMP, None),
-        ("2026-01-02 03:04 - INFO - [train] loss 3", "loss 3", None, None),
-        ("[2026-01-02 03:04] epoch 1 loss 3", "epoch 1 loss 3", None, None),
+        ("2026-01-02 03:04 - INFO - [train] loss 3", "loss 3", STAMP - 5, None),
+        ("[2026-01-02 03:04] epoch 1 loss 3", "epoch 1 loss 3", STAMP - 5, None),
         ("3: step 5 loss 3", "step 5 loss 3", None, 3),
         ("[1,7]<stdout>:step 5", "step 5", None, 7),
         ("(Worker pid=1, ip=10.0.0.1) step 5", "step 5", None, None),
@@ -50,7 +51,7 @@ LONG = "a_package_that_is_named_by_all_that_its_paper_is_about.training.loops.th
             STAMP,
             None,
         ),
-        ("01/02 03:04:05 PM train 050", "train 050", None, None),
+        ("01/02 03:04:05 PM train 050", "train 050", STAMP + 43_200, None),
         ("*run-1*  2026-01-02 03:04:05 Steps 10", "Steps 10", STAMP, None),
         ("* Acc@1 75.0", "* Acc@1 75.0", None, None),
         ("2026-01-02 03:04:05,000 - INFO - ##### Epoch 1 #####", "##### Epoch 1 #####", STAMP, None),
@@ -89,6 +90,26 @@ LONG = "a_package_that_is_named_by_all_that_its_paper_is_about.training.loops.th
         ("Fri 02 Jan 2026 03:04:05    INFO  epoch 3", "epoch 3", STAMP, None),
         ("Friday, 2 January 2026 03:04:05 INFO - epoch 3", "epoch 3", STAMP, None),
         ("Fri Jan  2 03:04:05 2026: epoch 3", "epoch 3", STAMP, None),
+        ("[01/02/2026 03:04:05] step 6", "step 6", STAMP, None),
+        ("20/11/2026 03:04:05 step 6", "step 6", STAMP + 322 * 86_400, None),
+        ("2026-01-02 03:04 step 6", "step 6", STAMP - 5, None),
+        ("[2026-01-02 03:04] step 6", "step 6", STAMP - 5, None),
+        ("2026-01-02 12:04:05 AM step 6", "step 6", STAMP - 10_800, None),
+        ("01/02/2026 12:04:05 PM step 6", "step 6", STAMP + 32_400, None),
+        ("03:04:05 AM step 6", "step 6", OF_DAY, None),
+        ("[03:04:05] step 6", "step 6", OF_DAY, None),
+        ("Jan  2 03:04:05 step 6: loss 3", "step 6: loss 3", STAMP, None),
+        ("Jan 02 03:04:05 INFO step 6", "step 6", STAMP, None),
+        ("Jan 02 03:04:05 train loss: 2.5", "train loss: 2.5", STAMP, None),
+        ("1767323045 step 6", "step 6", STAMP, None),
+        ("[1767323045.5] step 6", "step 6", STAMP + 0.5, None),
+        ("1767323045 0.5 0.25", "1767323045 0.5 0.25", None, None),
+        ("2026-01-02 04:04:05 +0100 step 6", "step 6", STAMP, None),
+        ("2026-01-02 04:04:05,250 CET step 6", "step 6", STAMP + 0.25, None),
+        ("2026-01-02 03:04:05 CST step 6", "CST step 6", STAMP, None),
+        ("2026-01-02 03:04:05 -1234.5", "1234.5", STAMP, None),
+        ("Thu Jan 01 22:04:05 EST 2026 step 6", "step 6", STAMP, None),
+        ("01/02/26 03:04:05 - 10:18:02 - loss 3", "loss 3", STAMP, None),
     ],
 )
 def test_a_prefix_is_peeled_and_its_rank_and_time_kept(
