@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hrmdoc.remedies.prescribe import Prescription
 
 TEMPLATES = "templates"
+OF_TIMES = "Times are in UTC; those of a log that names no zone stand as the log shows them."
 _CODE = re.compile(r"`([^`]+)`")
 _KINDS = {"+": "add", "-": "del", "@": "at"}
 
@@ -58,7 +59,7 @@ def environment(*more: str) -> Environment:
         shown_ids, must_be_gone,
     )  # fmt: skip
     made.globals.update({word.__name__: word for word in words})
-    made.globals.update(icons=ICONS, asked=asked, sick=SICK, isfinite=math.isfinite)
+    made.globals.update(icons=ICONS, asked=asked, sick=SICK, isfinite=math.isfinite, OF_TIMES=OF_TIMES)
     return made
 
 

@@ -13,7 +13,7 @@ import hrmdoc
 from hrmdoc.analysis import Analysis
 from hrmdoc.reports import review
 from hrmdoc.reports.charts import View, charts
-from hrmdoc.reports.html import diff_lines, first_step, marked
+from hrmdoc.reports.html import OF_TIMES, diff_lines, first_step, marked
 from hrmdoc.reports.twins import companion
 from tests.reports.runs_of import HOSTILE, write_hostile, write_run
 
@@ -158,3 +158,13 @@ def test_a_finding_without_numbers_is_told_once_in_the_course_of_events(folder: 
     spike = next(one for one in found.present if one.id == "loss-spike")
     found = structs.replace(found, symptoms=[structs.replace(spike, evidence=spike.title)])
     assert [one.what for one in review.chapter(found).timeline if spike.title in one.what] == [spike.title]
+
+
+def test_times_of_events_say_whose_they_are_where_any_are_shown(sick: Analysis, tmp_path: Path) -> None:
+    for told in (review.html, review.markdown):
+        assert OF_TIMES in told([sick])
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {n} loss {'nan' if n > 60 else 2.5}\n" for n in range(100)))
+    unstamped = [hrmdoc.analyze(log)]
+    assert unstamped[0].present
+    assert OF_TIMES not in review.html(unstamped) + review.markdown(unstamped)

@@ -21,8 +21,8 @@ def read() -> Read:
 
     def _read(log: str | bytes, cuts: Iterable[int] = (), **context: object) -> Run:
         data = log.encode() if isinstance(log, str) else log
-        known = {"settings": names_of_settings(rulebook.load()), **context}
-        session = text.open_session(Context("train.log", mtime=1_767_300_000.0, **known))  # type: ignore[arg-type]
+        known = {"mtime": 1_767_300_000.0, "settings": names_of_settings(rulebook.load()), **context}
+        session = text.open_session(Context("train.log", **known))  # type: ignore[arg-type]
         run = Run("train.log")
         start = 0
         for cut in sorted(cuts):

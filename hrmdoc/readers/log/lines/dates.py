@@ -81,14 +81,15 @@ class Stamp(NamedTuple):
     Attributes:
         found: its match, with groups for the parts of the time: `f` is a fraction, `z` a zone.
         second: the time without fraction, as if its clock were that of UTC and of 24 hours.
+        last: the group of the last number of its clock; `tick`: the seconds that this counts.
         shift: seconds to be added for its zone and for the half of the day.
-        tick: seconds that the last number of its clock counts.
     """
 
     found: re.Match[str]
     second: float
-    shift: float = 0.0
+    last: str = "s"
     tick: int = 1
+    shift: float = 0.0
 
     @property
     def is_of_day(self) -> bool:
@@ -97,15 +98,12 @@ class Stamp(NamedTuple):
 
     @property
     def clock(self) -> tuple[int, int]:
-        """Where its numbers begin and end, fraction and zone aside."""
-        parts = self.found.re.groupindex.keys() - {"f", "z", "half", "sender"}
-        starts = [self.found.start(part) for part in parts if self.found[part] is not None]
-        last = "e" if "e" in parts else "s" if "s" in parts else "mi"
-        return min(starts), self.found.end(last)
+        """Where its numbers stand, fraction and zone aside."""
+        return self.found.start(), self.found.end(self.last)
 
     def span(self, part: str) -> tuple[int, int] | None:
         """Where a part stands, if it is there."""
-        return self.found.span(part) if self.found.groupdict().get(part) else None
+        return self.found.span(part) if part in self.found.re.groupindex and self.found[part] else None
 
 
 class Dates:
@@ -118,12 +116,12 @@ class Dates:
 
     def of_digits(self, text: str) -> Stamp | None:
         """A stamp that begins a text with a digit."""
-        if " AM" in text[:40] or " PM" in text[:40]:
-            found = _HALF_DAY.match(text)
-            if found is not None:
+        if (" AM" in text[:40] or " PM" in text[:40]) and (found := _HALF_DAY.match(text)):
+            return self.stamp(found)
+        for pattern in _OF_DIGITS:
+            if found := pattern.match(text):
                 return self.stamp(found)
-        found = next(filter(None, (pattern.match(text) for pattern in _OF_DIGITS)), None)
-        return None if found is None else self.stamp(found)
+        return None
 
     def of_letters(self, text: str) -> Stamp | None:
         """One that begins with the name of a month or a day."""
@@ -135,25 +133,27 @@ class Dates:
 
     def stamp(self, found: re.Match[str]) -> Stamp:
         """What a match of these patterns says."""
-        part = {name: text for name, text in found.groupdict().items() if text is not None}
-        if "e" in part:
-            return Stamp(found, float(part["e"]))
-        hour, shift = int(part["h"]), _hours_east(part.get("z")) * -3600.0
-        if "half" in part:
-            hour, shift = hour % 12, shift + 43_200.0 * (part["half"] == "P")
-        clock = (hour, int(part["mi"]), int(part.get("s", "0")))
-        return Stamp(found, self._second(part, clock), shift, 1 if "s" in part else 60)
+        part: dict[str, str | None] = found.groupdict()
+        if epoch := part.get("e"):
+            return Stamp(found, float(epoch), "e")
+        hour, shift = int(found["h"]), 0.0
+        if zone := part.get("z"):
+            shift = -3600.0 * _hours_east(zone.strip())
+        if half := part.get("half"):
+            hour, shift = hour % 12, shift + 43_200.0 * (half == "P")
+        if seconds := part.get("s"):
+            return Stamp(found, self._second(part, (hour, int(found["mi"]), int(seconds))), shift=shift)
+        return Stamp(found, self._second(part, (hour, int(found["mi"]), 0)), "mi", 60, shift)
 
-    def _second(self, part: Mapping[str, str], clock: tuple[int, int, int]) -> float:
-        written = part.get("iso") or part.get("y")
+    def _second(self, part: Mapping[str, str | None], clock: tuple[int, int, int]) -> float:
+        written, month, day = part.get("iso") or part.get("y"), part.get("mo"), part.get("d")
         year = self._year if written is None else int(written) + (2000 if len(written) == 2 else 0)
-        if "a" in part:
-            return self._slashed(year, int(part["a"]), int(part["b"]), clock)
-        if "d" not in part:
-            return unix(1970, 1, 1, *clock)
-        month = part["mo"]
-        number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
-        return unix(year, number, int(part["d"]), *clock)
+        if month and day:
+            number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
+            return unix(year, number, int(day), *clock)
+        if (first := part.get("a")) and (second := part.get("b")):
+            return self._slashed(year, int(first), int(second), clock)
+        return unix(1970, 1, 1, *clock)
 
     def _slashed(self, year: int, first: int, second: int, clock: tuple[int, int, int]) -> float:
         """The time of `11/20/2026` or `20/11/2026`. The month stands first unless a number is too large for
@@ -167,9 +167,8 @@ class Dates:
         return both[bool(self._day_first)]
 
 
-def _hours_east(zone: str | None) -> float:
+def _hours_east(zone: str) -> float:
     """Of UTC; 0 for a zone that nobody knows."""
-    name = (zone or "").strip()
-    if name[:1] in ("+", "-") and name:
-        return (1 if name[0] == "+" else -1) * (int(name[1:3]) + int(name[-2:]) / 60)
-    return _ZONES.get(name, 0)
+    if zone[0] in "+-":
+        return (1 if zone[0] == "+" else -1) * (int(zone[1:3]) + int(zone[-2:]) / 60)
+    return _ZONES.get(zone, 0)

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 _BACK = 3_600.0
 """A clock that is up to so many seconds earlier than on the line before was put back, or is of another
 process; one that is earlier by more has passed midnight."""
-_BEGINNING = 60.0
+_BEGINNING = 600.0
 """One that begins within so many seconds of zero counts from the start of its program, and from each anew."""
 
 
