@@ -25,6 +25,8 @@ _ASKED = 64
 _FEW = 3
 """Values of a metric below which nothing is said of it."""
 _MANY = 40
+"""Values of it that are compared, of so many that are `_KEPT`: two files may show it in other steps."""
+_KEPT = 2000
 _SHARED = 0.5
 """Two records of one metric are of one run where at least so much of the shorter one stands in the other."""
 _BY_CHANCE = 0.5
@@ -65,7 +67,7 @@ class _Values(Struct):
             value = float(spelt)
         except ValueError:
             return
-        if len(self.every) >= _MANY or not math.isfinite(value):
+        if len(self.every) >= _KEPT or not math.isfinite(value):
             return
         self.every[sort, number, self._seen[sort, number]] = value
         self._seen[sort, number] += 1
@@ -108,17 +110,18 @@ def _same(one: _Values, other: _Values) -> bool | None:
     """Whether they are values of one curve; None where that cannot be told, as of a rough accuracy."""
     places = one.every.keys() & other.every.keys()
     if len(places) >= _FEW:
-        ordered = [place for place in one.every if place in places]
+        ordered = [place for place in one.every if place in places][:_MANY]
         agree = _share(_alike(one, other, place, place) for place in ordered)
         if agree < _SHARED:
             return False
         next_to = _share(_alike(one, other, *pair) for pair in pairwise(ordered))
         return True if next_to < _BY_CHANCE * agree else None
     fewer, more = sorted((one, other), key=lambda values: len(values.every))
-    if len(fewer.every) < _FEW:
+    asked = [*fewer.every][:_MANY]
+    if len(asked) < _FEW:
         return None
-    found = _share(any(_alike(fewer, more, at, place) for place in more.every) for at in fewer.every)
-    few = len({*fewer.every.values()}) < _SHARED * len(fewer.every)
+    found = _share(any(_alike(fewer, more, at, place) for place in [*more.every][:_MANY]) for at in asked)
+    few = len({fewer.every[at] for at in asked}) < _SHARED * len(asked)
     return False if found < _SHARED else None if few else True
 
 
@@ -150,7 +153,7 @@ def _of_file(source: Source) -> _Metrics:
         return {}
     lines = plain_head(head).decode("utf-8", "replace").splitlines()
     if source.reader == "csv":
-        return _of_table(lines[: _MANY + 1])
+        return _of_table(lines[: _KEPT + 1])
     return _of_lines(lines) if source.reader in ("text", "jsonl") else {}
 
 
