@@ -64,6 +64,19 @@ def test_lines_are_as_far_apart_as_they_were_written(
     assert series.steps.tolist() == list(range(1, 241))
 
 
+def test_a_log_of_months_that_are_named_goes_on_from_one_to_the_next(read: Any) -> None:
+    text = "".join(
+        f"{month} 03 10:{minute:02}:00 step {step} loss 2.5\n"
+        for step, (month, minute) in enumerate([(m, n) for m in ("Nov", "Dec", "Jan") for n in range(20)], 1)
+    )
+    times = losses(read(text, mtime=datetime(2026, 1, 3, 11, tzinfo=UTC).timestamp())).times
+    days = [
+        (datetime.fromtimestamp(at, UTC).year, datetime.fromtimestamp(at, UTC).month) for at in times[::20]
+    ]
+    assert days == [(2025, 11), (2025, 12), (2026, 1)]
+    assert (np.diff(times) > 0).all()
+
+
 def test_a_date_without_a_year_has_that_of_the_file(read: Any) -> None:
     text, passed = log(lambda at: at.strftime("%b %d %H:%M:%S"))
     series = losses(read(text, mtime=EPOCH + 86_400))

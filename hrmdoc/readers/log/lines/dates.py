@@ -80,9 +80,9 @@ class Stamp(NamedTuple):
 
     Attributes:
         found: its match, with groups for the parts of the time: `f` is a fraction, `z` a zone.
-        second: the time without fraction, as if its clock were that of UTC and of 24 hours.
+        second: by its numbers alone: without fraction, as if its clock were that of UTC and of 24 hours.
         last: the group of the last number of its clock; `tick`: the seconds that this counts.
-        shift: seconds to be added for its zone and for the half of the day.
+        shift: seconds to be added for its words: the month, the zone and the half of the day.
     """
 
     found: re.Match[str]
@@ -94,7 +94,7 @@ class Stamp(NamedTuple):
     @property
     def is_of_day(self) -> bool:
         """Whether it bears no date."""
-        return self.second < DAY
+        return self.second + self.shift < DAY
 
     @property
     def clock(self) -> tuple[int, int]:
@@ -141,19 +141,32 @@ class Dates:
             shift = -3600.0 * _hours_east(zone.strip())
         if half := part.get("half"):
             hour, shift = hour % 12, shift + 43_200.0 * (half == "P")
-        if seconds := part.get("s"):
-            return Stamp(found, self._second(part, (hour, int(found["mi"]), int(seconds))), shift=shift)
-        return Stamp(found, self._second(part, (hour, int(found["mi"]), 0)), "mi", 60, shift)
+        seconds = part.get("s")
+        second, month = self._second(part, (hour, int(found["mi"]), int(seconds or 0)))
+        last, tick = ("s", 1) if seconds else ("mi", 60)
+        return Stamp(found, second, last, tick, shift + month)
 
-    def _second(self, part: Mapping[str, str | None], clock: tuple[int, int, int]) -> float:
+    def _second(self, part: Mapping[str, str | None], clock: tuple[int, int, int]) -> tuple[float, float]:
+        """The seconds of a date, and those until its month where that is a name: no number of it changes with
+        the month, then."""
         written, month, day = part.get("iso") or part.get("y"), part.get("mo"), part.get("d")
-        year = self._year if written is None else int(written) + (2000 if len(written) == 2 else 0)
-        if month and day:
-            number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
-            return unix(year, number, int(day), *clock)
         if (first := part.get("a")) and (second := part.get("b")):
-            return self._slashed(year, int(first), int(second), clock)
-        return unix(1970, 1, 1, *clock)
+            return self._slashed(self._year_of(written), int(first), int(second), clock), 0.0
+        if not month or not day:
+            return unix(1970, 1, 1, *clock), 0.0
+        number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
+        year = self._year_of(written)
+        found = unix(year, number, int(day), *clock)
+        if written is None and found > self._mtime + _RECENT:
+            year -= 1  # the log was begun before New Year
+            found = unix(year, number, int(day), *clock)
+        begun = 0.0 if month.isdigit() else unix(year, number, 1, 0, 0, 0)
+        return found - begun, begun
+
+    def _year_of(self, written: str | None) -> int:
+        if written is None:
+            return self._year
+        return int(written) + (2000 if len(written) == 2 else 0)
 
     def _slashed(self, year: int, first: int, second: int, clock: tuple[int, int, int]) -> float:
         """The time of `11/20/2026` or `20/11/2026`. The month stands first unless a number is too large for
