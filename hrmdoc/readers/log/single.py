@@ -3,8 +3,6 @@ learned how its like are read."""
 
 from __future__ import annotations
 
-import math
-
 from hrmdoc.readers.log.dispatch import Dispatcher
 from hrmdoc.readers.log.formats.base import Silent
 from hrmdoc.readers.log.lines import scan
@@ -75,12 +73,10 @@ class OneByOne:
         if shape.passed and self._passes(shape):
             return True
         numbers, key, rank, time, text = outlines.taken(row, shape)
-        recipe = shape.recipes.get(key)
+        recipe = shape.recipe(key, time)
         cursor = self.cursors.get(self._default if rank is None else rank)
         if recipe is None or cursor is None or cursor.mode != recipe.mode:
             return False
-        if shape.layout is not None and shape.layout.clock is not None and math.isnan(time):
-            return False  # what is no time may be no stamp
         many = recipe.again.many
         if self.open and (many is None or not many.TAKEN):
             return False

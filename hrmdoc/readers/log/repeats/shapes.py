@@ -8,6 +8,7 @@ that needs a look of its own gets it.
 
 from __future__ import annotations
 
+import math
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,12 @@ class Shape(Struct):
         self.recipes[key] = recipe
         self.silent = 1
         self.passed = isinstance(recipe.again.many, Silent) and not layout.fixed and layout.rank is None
+
+    def recipe(self, key: tuple[str, ...], time: float) -> Recipe | None:
+        """How a line is read that has these fixed runs; None where none like it was, or where what would be
+        its stamp is no time, and so may be none."""
+        stamped = self.layout is not None and self.layout.clock is not None
+        return None if stamped and math.isnan(time) else self.recipes.get(key)
 
     def is_due(self) -> bool:
         """Whether it is worth asking, of one more line that gave nothing, if its like may be passed over: of
