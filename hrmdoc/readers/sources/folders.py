@@ -68,10 +68,14 @@ def owned(sources: Sequence[Source]) -> dict[str, str]:
 def _runs_of(
     parent: str, children: Mapping[str, list[Source]], direct: Sequence[Source], states: set[str]
 ) -> dict[str, list[Source]]:
-    """The children of a folder that are runs side by side; none where it holds one run."""
-    runs = {child: inside for child, inside in children.items() if _is_run(parent, child, inside)}
-    if len(runs) < 2:
-        runs = _alike(children, direct)
+    """The children of a folder that are runs side by side; none where it holds one run. What holds the same
+    record as children that are named as runs is one of them."""
+    named = {child: inside for child, inside in children.items() if _is_run(parent, child, inside)}
+    runs = _alike(children, direct)
+    if len(named) > 1:
+        shapes = {shape for child, inside in named.items() for shape in _shapes(child, inside)}
+        beside = {child: inside for child, inside in runs.items() if shapes & _shapes(child, inside)}
+        runs = beside | named
     apart = len(runs) > 1 and not is_one_trainer(parent, states) and not _one_logger(runs.values())
     return runs if apart else {}
 

@@ -71,6 +71,8 @@ def test_parts_of_one_run_stay_together(tmp_path: Path, names: tuple[str, ...]) 
         (("outputs/2026-01-01/12-00-00/m.csv", "outputs/2026-01-01/12-30-00/m.csv"),
          ["12-00-00", "12-30-00"]),
         (("exp1/train.csv", "exp2/train.csv"), ["exp1", "exp2"]),
+        (("exp1/train.csv", "exp2/train.csv", "baseline/train.csv"), ["exp1", "exp2", "baseline"]),
+        (("exp1/train.csv", "exp2/train.csv", "a/plot.csv", "b/plot.csv"), ["exp1", "exp2"]),
         (("sweep/trial_a/train.csv", "sweep/trial_b/train.csv"), ["trial_a", "trial_b"]),
         (("baseline/m.csv", "no-warmup/m.csv", "lr-1e-3/m.csv"), ["baseline", "no-warmup", "lr-1e-3"]),
         (("sweep/a/version_0/m.csv", "sweep/a/version_1/m.csv", "sweep/b/version_0/m.csv"),
