@@ -117,6 +117,7 @@ class Growing:
             return
         self._gone = False
         if self._stamped(status) == self._stamp and status.st_ino == self.inode and not self._behind:
+            self._unsay()
             return
         try:
             with open_regular(path) as file:
@@ -126,6 +127,7 @@ class Growing:
             if error.errno != errno.ESTALE:  # on a network file system that comes and goes
                 self._note(f"cannot be read: {error.strerror}")
             return
+        self._unsay()
         if self.whole:
             self._run.extend(self._session.close())
 
@@ -226,6 +228,13 @@ class Growing:
         if what not in self._noted:
             self._noted.add(what)
             self._run.add(Damage(self.source.path, None, what))
+
+    def _unsay(self) -> None:
+        """The file was read: what was noted of it while it could not be is true no more."""
+        if self._noted:
+            untrue = {(self.source.path, None, what) for what in self._noted}
+            self._noted.clear()
+            self._run.withdraw(untrue)
 
 
 def _others(run: Run) -> tuple[int, ...]:

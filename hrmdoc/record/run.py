@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -170,6 +170,11 @@ class Run(Struct, eq=False):
         if file:
             self.events = Events(event for event in self.events if event.file != file)
             self.damages[:] = [damage for damage in self.damages if damage.file != file]
+
+    def withdraw(self, untrue: Container[tuple[str, int | None, str]]) -> None:
+        """Drops damages, by file, line and words, that are none any more."""
+        self.version += 1
+        self.damages[:] = [one for one in self.damages if (one.file, one.line, one.what) not in untrue]
 
     def fact(self, key: str, scope: str = "run") -> Fact | None:
         """The fact of that scope and key, or None when unknown."""

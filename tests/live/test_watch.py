@@ -141,6 +141,21 @@ def test_a_file_that_vanishes_is_told_and_the_rest_kept(tmp_path: Path) -> None:
     assert "has vanished" in last.analysis.run.damages[0].what
 
 
+def test_a_log_that_is_deleted_and_written_again_is_not_said_to_have_vanished(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "a.log").write_text(points(0, 30))
+    followed = Followed(run)
+    followed.next()
+    (run / "a.log").unlink()
+    followed.watch.poll()
+    assert [damage.what[:12] for damage in followed.watch.session.run.damages] == ["has vanished"]
+    (run / "a.log").write_text(points(30, 50))
+    last = followed.end()[-1]
+    assert last.analysis.run.points == 100
+    assert last.analysis.run.damages == []
+
+
 def test_the_watch_ends_with_the_run(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
