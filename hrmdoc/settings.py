@@ -47,13 +47,13 @@ class Threshold(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Policy(Struct, forbid_unknown_fields=True, frozen=True):
-    """What `hrmdoc watch --act` and `hrmdoc run --act` may do without asking.
+    """What `hrmdoc watch --act` and `hrmdoc run --act` may do.
 
-    `auto`: remedies of these risks; `remedies` and `causes`: these alone, where any stand there (a cause,
-    or the symptom that first aid ends); `never`: none of these remedies, causes or symptoms; `ask`:
-    remedies, or risks, that wait for a person's yes; `min_probability`: of the cause that they are for;
-    `max_per_run`: how many; `cooldown_s`: seconds between two of them; `verify_s`: seconds in which one
-    has to show that it helped.
+    `auto`: remedies of these risks, without asking; `remedies` and `causes`: these alone, where any stand
+    there (a cause, or the symptom that first aid ends); `never`: none of these remedies, causes or symptoms;
+    `ask`: remedies, or risks, that wait for a person's yes, whether or not `auto` has their risk;
+    `min_probability`: of the cause that they are for; `max_per_run`: how many; `cooldown_s`: seconds between
+    two of them; `verify_s`: seconds in which one has to show that it helped.
     """
 
     auto: tuple[Literal["safe", "guarded"], ...] = ()

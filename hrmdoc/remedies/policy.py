@@ -1,4 +1,5 @@
-"""What may be done to a run without asking: which risks, how often, and with how much time between."""
+"""What may be done to a run, without asking or after a person's yes: which risks and remedies, how often, and
+with how much time between."""
 
 from __future__ import annotations
 
@@ -45,9 +46,10 @@ class Gate:
         return None
 
     def bars(self, remedy: Remedy, reason: str = "") -> str | None:
-        """Why the policy does not allow `remedy` for `reason` at all, however long one waits."""
+        """Why the policy does not allow `remedy` for `reason` at all, however long one waits. What it asks a
+        person about needs no other leave, but stays within its names and its number."""
         policy = self.policy
-        if remedy.risk not in policy.auto:
+        if remedy.risk not in policy.auto and not self.asks(remedy):
             allowed = ", ".join(policy.auto) or "nothing"
             return f"its risk is {remedy.risk}; without asking, {allowed} is allowed"
         for name in (remedy.id, reason):

@@ -21,7 +21,7 @@ from hrmdoc.record.records import Fact
 from hrmdoc.remedies.actions import Answer
 from hrmdoc.settings import Policy, Settings, adjusted
 
-ASKING = Policy(auto=("safe", "guarded"), ask=("guarded",), cooldown_s=0.0)
+ASKING = Policy(auto=("safe",), ask=("guarded",), cooldown_s=0.0)
 FREE = Policy(auto=("safe", "guarded"), cooldown_s=0.0)
 
 

@@ -63,6 +63,14 @@ def test_what_asks_is_named_by_remedy_or_risk() -> None:
     ]
 
 
+def test_what_a_person_is_asked_about_needs_no_other_leave() -> None:
+    gate = Gate(Policy(auto=("safe",), ask=("a",), never=("b",)))
+    assert gate.askable(remedy("a", "guarded"))
+    assert gate.refusal(remedy("a", "guarded"), 0.0) is None
+    assert not gate.askable(remedy("c", "guarded"))
+    assert Gate(Policy(ask=("safe",), never=("b",))).refusal(remedy("b"), 0.0) == "the policy rules b out"
+
+
 def test_what_was_taken_back_may_be_applied_again_and_counts_no_more() -> None:
     gate = Gate(Policy(auto=("safe",), max_per_run=1, cooldown_s=0.0))
     gate.record("a", 1.0)

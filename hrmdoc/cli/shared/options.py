@@ -268,11 +268,13 @@ def check_policy(settings: Settings) -> None:
     if "policy" in settings.withheld:
         hint = f"look at it, then: hrmdoc trust {settings.origin}"
         raise UsageError("--act may do nothing: [policy] is not trusted", file=settings.origin, hint=hint)
-    if not settings.policy.auto:
+    if not settings.policy.auto and not settings.policy.ask:
         hint = (
             'write `[policy]` and `auto = ["safe", "guarded"]` into hrmdoc.toml, or apply one remedy '
             "with `hrmdoc apply`"
         )
         raise UsageError(
-            "--act may do nothing: policy.auto is empty", file=settings.origin or None, hint=hint
+            "--act may do nothing: policy.auto is empty, and so is policy.ask",
+            file=settings.origin or None,
+            hint=hint,
         )
