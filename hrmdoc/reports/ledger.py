@@ -9,21 +9,16 @@ nothing was done (a gap, a restart, a wait) stands beside that work. So each sec
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hrmdoc.analysis import Analysis
-from hrmdoc.examination.tracks import rewinds
-from hrmdoc.record.records import FloatArray, IntArray
+from hrmdoc.record.records import FloatArray
 from hrmdoc.record.series import Series
+from hrmdoc.reports.work import LONG, PAUSE, STARTED, Work, work_of
 
-PAUSE = 60.0
-"""Seconds without a record from which on a pause is none of the usual ones."""
-LONG = 10.0
-"""And so many times as long as the usual one."""
 _PAUSES = ("eval", "checkpoint")
 Kind = Literal["restart", "replay", "gap", "after", "unsaved", "wait", "start"]
 
@@ -82,54 +77,6 @@ class Ledger:
         return self.duration / self.interruptions if self.interruptions else math.nan
 
 
-@dataclass(slots=True)
-class _Work:
-    """What was done up to each point since the one before: seconds, NaN where not known, and steps."""
-
-    steps: IntArray
-    times: FloatArray
-    falls: list[int]
-    spent: FloatArray = field(init=False)
-    made: IntArray = field(init=False)
-    taken: NDArray[np.bool_] = field(init=False)
-    usual: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.spent = np.concatenate([[0.0], np.diff(self.times)])
-        self.made = np.concatenate([[0], np.diff(self.steps)])
-        stride = int(np.median(forward)) if len(forward := self.made[self.made > 0]) else 0
-        self.made[0] = min(max(0, int(self.steps[0])), stride)
-        self.made[self.falls] = np.minimum(stride, self.steps[self.falls])
-        self.made = np.maximum(self.made, 0)
-        self.taken = np.zeros(len(self.steps), np.bool_)
-        known = self.spent[1:][np.isfinite(self.spent[1:])]
-        self.usual = max(0.0, float(np.median(known))) if len(known) else math.nan
-
-    @property
-    def timed(self) -> bool:
-        """Whether a duration can be told."""
-        return int(np.isfinite(self.times).sum()) > 1
-
-    def take(self, wanted: NDArray[np.bool_]) -> tuple[float, int]:
-        """Seconds and steps of the points that are `wanted` and not taken yet, which takes them; a pause
-        counts as a usual one, since what is beyond that is lost to the pause."""
-        mine = wanted & ~self.taken
-        self.taken |= mine
-        spent = self.spent[mine]
-        usual = self.usual if math.isfinite(self.usual) else 0.0
-        long = self.pauses()[mine]
-        seconds = float(np.nansum(np.where(long, usual, np.maximum(spent, 0.0)))) if self.timed else math.nan
-        return seconds, int(self.made[mine].sum())
-
-    def pauses(self) -> NDArray[np.bool_]:
-        """Before which points nothing was written for much longer than usual, or the run began again."""
-        found = (
-            self.spent > max(PAUSE, LONG * self.usual) if self.timed else np.zeros(len(self.steps), np.bool_)
-        )
-        found[self.falls] = True
-        return found
-
-
 def ledger(analysis: Analysis) -> Ledger:
     """Adds up what a run spent.
 
@@ -140,26 +87,25 @@ def ledger(analysis: Analysis) -> Ledger:
     series = analysis.run.progress or next((s for s in analysis.run.series.values() if len(s)), None)
     if series is None:
         return Ledger(math.nan, (), _crashes(analysis))
-    found = rewinds(series.steps, series.values, epochs=series.axis == "epoch")
-    work = _Work(series.steps, series.times, sorted((*found.fresh, *found.resumed)))
+    work = work_of(analysis.run, series)
     crashes = _crashes(analysis)
     idle = [*_started(analysis, work), *_restarts(work), *_gaps(analysis, work, series)]
-    losses = [*idle, *_redone(work), *_after_critical(analysis, work), *_unsaved(analysis, work)]
+    losses = [*idle, *_redone(analysis, work), *_after_critical(analysis, work), *_unsaved(analysis, work)]
     waited = _waited(analysis, series) if work.timed else []
     duration = math.nan
     if work.timed:
         outside = [loss.seconds for loss in (*idle, *waited) if loss.kind in ("start", "wait")]
         duration = float(np.nanmax(work.times) - np.nanmin(work.times)) + sum(outside)
-    repairs = tuple(float(work.spent[at]) for at in work.falls if math.isfinite(work.spent[at]))
+    repairs = tuple(float(work.spent[at]) for at in work.restarts if math.isfinite(work.spent[at]))
     total = int(work.made.sum())
-    return Ledger(duration, (*losses, *waited), crashes + len(work.falls), repairs, total)
+    return Ledger(duration, (*losses, *waited), crashes + len(work.restarts), repairs, total)
 
 
 def _crashes(analysis: Analysis) -> int:
     return int(analysis.state in ("crashed", "hung", "stopped"))
 
 
-def _started(analysis: Analysis, work: _Work) -> list[Loss]:
+def _started(analysis: Analysis, work: Work) -> list[Loss]:
     """From the launch that the run tells of to its first point."""
     begun = [event.time for event in analysis.run.events.of("start", "launch")]
     known = [time for time in begun if math.isfinite(time)]
@@ -172,23 +118,24 @@ def _started(analysis: Analysis, work: _Work) -> list[Loss]:
     return [Loss("starting", seconds, int(work.steps[0]), "from the launch to the first point", "start")]
 
 
-def _restarts(work: _Work) -> list[Loss]:
-    basis = "time between the last record before and the first after"
+def _restarts(work: Work) -> list[Loss]:
+    basis = "time between the last record before and the first after, less a usual pause"
     found = []
-    for at in work.falls:
+    for at in work.restarts:
         seconds = float(work.spent[at]) - work.usual
         if math.isfinite(seconds) and seconds > 0:
             found.append(Loss("restart", seconds, int(work.steps[at]), basis, "restart"))
     return found
 
 
-def _gaps(analysis: Analysis, work: _Work, series: Series) -> list[Loss]:
+def _gaps(analysis: Analysis, work: Work, series: Series) -> list[Loss]:
     """Long pauses of a run that went on by itself. One that ends with an evaluation or a checkpoint was used
-    for that, and what other metrics record within one shows that the run was at work."""
+    for that, unless an error stands there, and what other metrics record within one shows that the run was at
+    work."""
     found = []
-    falls = set(work.falls)
+    restarts = set(work.restarts)
     for at in np.flatnonzero(work.pauses()).tolist():
-        if at in falls or _evaluated(analysis, work, at):
+        if at in restarts or _evaluated(analysis, work, at):
             continue
         begin, end = float(work.times[at - 1]), float(work.times[at])
         signs = np.concatenate(
@@ -197,7 +144,7 @@ def _gaps(analysis: Analysis, work: _Work, series: Series) -> list[Loss]:
         hole = float(np.diff(np.sort(signs)).max())
         if hole > max(PAUSE, LONG * work.usual):
             step = int(work.steps[at - 1])
-            basis = "nothing was recorded from there to the next point"
+            basis = "nothing was recorded from there to the next point, a usual pause left out"
             found.append(Loss("a gap", hole - work.usual, step, basis, "gap"))
     return found
 
@@ -210,32 +157,42 @@ def _within(times: FloatArray, begin: float, end: float) -> FloatArray:
     return times[(times > begin) & (times < end)]
 
 
-def _evaluated(analysis: Analysis, work: _Work, at: int) -> bool:
-    """Whether the run evaluated or saved between two points."""
+def _evaluated(analysis: Analysis, work: Work, at: int) -> bool:
+    """Whether the run evaluated or saved between two points, and no error stands there."""
     low, high = int(work.steps[at - 1]), int(work.steps[at])
-    events = (step for kind in _PAUSES for step, _ in analysis.run.events.moments(kind))
-    if any(step is not None and low <= step < high for step in events):
+
+    def told(*kinds: str) -> bool:
+        events = (step for kind in kinds for step, _ in analysis.run.events.moments(kind))
+        return any(step is not None and low <= step < high for step in events)
+
+    if told("exception"):
+        return False
+    if told(*_PAUSES):
         return True
     scored = (s.steps for s in analysis.run.series.values() if (s.role.role or "").startswith("eval."))
     return any(bool(((steps >= low) & (steps < high)).any()) for steps in scored)
 
 
-def _redone(work: _Work) -> list[Loss]:
-    """Steps that a resume trained again."""
+def _redone(analysis: Analysis, work: Work) -> list[Loss]:
+    """Steps that a resume trained again: those behind the checkpoint, or, where the run tells of none that
+    fits, from the first that it logs again."""
+    saved = [step for step, _ in analysis.run.events.moments("checkpoint") if step is not None]
     found = []
     for at in work.falls:
         step = int(work.steps[at])
-        before = np.zeros(len(work.steps), np.bool_)
-        before[:at] = work.steps[:at] > step
+        fitting = [one for one in saved if step - int(work.made[at]) <= one <= step]
+        again = np.zeros(len(work.steps), np.bool_)
+        again[:at] = work.steps[:at] > max(fitting) if fitting else work.steps[:at] >= step
+        first = int((work.steps - work.made)[again].min(initial=step)) + 1
         last = int(work.steps[at - 1])
-        seconds, steps = work.take(before)
-        if steps and last > step:
-            basis = f"steps {step} to {last} were trained again"
+        seconds, steps = work.take(again)
+        if steps:
+            basis = f"steps {first} to {last} were trained again"
             found.append(Loss("work done twice", seconds, step, basis, "replay", steps))
     return found
 
 
-def _after_critical(analysis: Analysis, work: _Work) -> list[Loss]:
+def _after_critical(analysis: Analysis, work: Work) -> list[Loss]:
     """Training that went on after the first critical symptom that never resolved."""
     critical = [
         s
@@ -249,12 +206,12 @@ def _after_critical(analysis: Analysis, work: _Work) -> list[Loss]:
     later = work.steps > began
     later[: max(work.falls, default=0)] = False
     seconds, steps = work.take(later)
-    basis = f"from step {began} to the last record"
+    basis = f"the steps after {began}, to the last record"
     lost = Loss(f"trained on after {first.id}", seconds, began, basis, "after", steps)
     return [lost] if steps or seconds > 0 else []
 
 
-def _unsaved(analysis: Analysis, work: _Work) -> list[Loss]:
+def _unsaved(analysis: Analysis, work: Work) -> list[Loss]:
     """What a run that broke off had done since its last checkpoint: all of it where it never told of one."""
     if not _crashes(analysis):
         return []
@@ -279,7 +236,7 @@ def _waited(analysis: Analysis, series: Series) -> list[Loss]:
     silence = analysis.run.last_time - float(times.max())
     usual = float(np.median(np.diff(times)))
     seconds, basis = (
-        silence if silence > max(PAUSE, 3.0 * usual) else 0.0,
+        silence if silence > max(PAUSE, STARTED * usual) else 0.0,
         "from the last point to the last line",
     )
     waits = [wait for s in analysis.present if isinstance(wait := s.values.get("ran_ms"), int)]

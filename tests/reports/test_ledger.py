@@ -56,10 +56,10 @@ def test_a_resume_costs_the_gap_beyond_the_usual_and_the_steps_done_twice(tmp_pa
     found = ledger_of(tmp_path, before + after)
     assert {loss.what: (loss.seconds, loss.step) for loss in found.losses} == {
         "restart": (90.0, 200),  # from 290 to 390, of which ten are a step's own
-        "work done twice": (90.0, 200),  # steps 201 to 290
+        "work done twice": (100.0, 200),  # steps 191 to 290: that of step 200 is logged again
     }
     assert found.interruptions == 1
-    assert found.productive_share == pytest.approx(1 - 180 / 680)
+    assert found.productive_share == pytest.approx(1 - 190 / 680)
     assert found.between_failures == found.duration == 680.0
 
 
@@ -135,6 +135,65 @@ def test_an_hour_without_a_record_is_an_hour_lost_and_an_evaluation_is_none(tmp_
     assert (loss.kind, loss.seconds, loss.step) == ("gap", 3600.0, 190)
     lines.insert(20, CHECKPOINT.format(19, 190))
     assert of_log(tmp_path, "".join(lines)).losses == ()
+
+
+def minutely(steps: Iterable[int], since: int) -> str:
+    """A point a minute, the first one `since` minutes after one o'clock."""
+    lines = []
+    for minute, step in enumerate(steps, since):
+        line = STEP.replace(" 01:", f" {1 + minute // 60:02d}:")
+        lines.append(line.format(minute % 60, step, falling(step)))
+    return "".join(lines)
+
+
+RESUMING = "2026-03-04 01:31:00 INFO Resuming from checkpoint out/checkpoint-{}\n"
+
+
+@pytest.mark.parametrize(("stride", "saved"), [(1, 20), (10, 200)])
+@pytest.mark.parametrize("told", [True, False], ids=["checkpoint", "no-checkpoint"])
+def test_what_a_resume_trains_again_begins_behind_its_checkpoint(
+    tmp_path: Path, stride: int, saved: int, told: bool
+) -> None:
+    before = minutely(range(stride, 31 * stride, stride), 1)
+    checkpoint = CHECKPOINT.format(20, saved)
+    again = RESUMING.format(saved) + minutely(range(saved + stride, 41 * stride, stride), 32)
+    found = of_log(tmp_path, (before + checkpoint if told else before) + again)
+    (loss,) = [loss for loss in found.losses if loss.kind == "replay"]
+    assert (loss.seconds, loss.steps) == (600.0, 10 * stride)
+    assert loss.basis == f"steps {saved + 1} to {30 * stride} were trained again"
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["checkpoint", "no-checkpoint"])
+def test_a_crash_right_behind_a_checkpoint_is_an_interruption_though_no_step_is_done_twice(
+    tmp_path: Path, told: bool
+) -> None:
+    text = minutely(range(1, 31), 1) + (CHECKPOINT.format(30, 30) if told else "") + OOM
+    found = of_log(tmp_path, text + RESUMING.format(30) + minutely(range(31, 61), 71))
+    assert [(loss.kind, loss.seconds, loss.steps) for loss in found.losses] == [("restart", 2400.0, 0)]
+    assert (found.interruptions, found.repairs) == (1, (2460.0,))
+
+
+def test_a_checkpoint_that_is_loaded_in_passing_is_no_restart(tmp_path: Path) -> None:
+    text = minutely(range(1, 31), 1) + RESUMING.format(20) + minutely(range(31, 61), 32)
+    assert of_log(tmp_path, text).interruptions == 0
+
+
+def test_a_pause_in_which_an_error_stands_was_not_used_for_a_checkpoint(tmp_path: Path) -> None:
+    text = minutely(range(1, 31), 1) + CHECKPOINT.format(30, 30) + OOM + minutely(range(31, 61), 71)
+    (loss,) = of_log(tmp_path, text).losses
+    assert (loss.kind, loss.seconds) == ("gap", 2400.0)
+
+
+@pytest.mark.parametrize("why", ["", " DUE TO TIME LIMIT", " DUE TO PREEMPTION", " DUE TO NODE FAILURE"])
+def test_a_run_that_its_scheduler_ended_loses_its_work_since_the_last_checkpoint(
+    tmp_path: Path, why: str
+) -> None:
+    text = minutely(range(1, 20), 1) + CHECKPOINT.format(19, 19) + minutely(range(20, 31), 20)
+    cancelled = f"slurmstepd: error: *** JOB 4711 ON node1 CANCELLED AT 2026-03-04T01:31:00{why} ***\n"
+    found = of_log(tmp_path, text + cancelled)
+    assert found.interruptions == 1
+    assert [(loss.kind, loss.steps) for loss in found.losses] == [("unsaved", 11)]
+    assert of_log(tmp_path, text + cancelled + minutely(range(31, 61), 32)).interruptions == 0
 
 
 OOM = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"

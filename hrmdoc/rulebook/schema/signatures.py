@@ -18,7 +18,8 @@ MESSAGE = When(lines=LinesWhen())
 class Message(Struct, forbid_unknown_fields=True, frozen=True):
     """A symptom that is there as soon as one of its signatures is, written beside them.
 
-    `counterexamples`: logs, of one line or several, that must not open it.
+    `counterexamples`: logs, of one line or several, that must not open it. `run_state`: what has become of a
+    run that its line ended, where it is no crash.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Message(Struct, forbid_unknown_fields=True, frozen=True):
     group: str | None = None
     catch_all: bool = False
     launcher: bool = False
+    run_state: Literal["hung", "stopped"] | None = None
     variants: tuple[Variant, ...] = ()
     summary: str = ""
     leak: float = 0.01
