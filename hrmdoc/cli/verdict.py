@@ -87,15 +87,20 @@ def status_of(text: str) -> int:
 
 def _known(path: Path, how: int | None) -> tuple[list[str], int | None, tuple[Attempt, ...]]:
     """The logs of the last attempt, how that ended, and the attempts before, where a supervisor kept them."""
+    from hrmdoc.supervision.ending import kept
     from hrmdoc.supervision.state import load
     from hrmdoc.supervision.supervise import errors_beside
 
     state = load(path) if path.is_file() else None
-    if state is None or not state.attempts:
+    if state is not None and state.attempts:
+        *before, last = state.attempts
+        log, status = last.log, last.status
+    elif path.is_file() and (ended := kept(path)) is not None:
+        before, log, status = [], str(path), ended.status
+    else:
         return [str(path)], how, ()
-    *before, last = state.attempts
-    logs = [last.log, *(str(one) for one in (errors_beside(Path(last.log)),) if one.is_file())]
-    return logs, last.status if how is None else how, tuple(before)
+    logs = [log, *(str(one) for one in (errors_beside(Path(log)),) if one.is_file())]
+    return logs, status if how is None else how, tuple(before)
 
 
 def _document(found: Verdict, attempts: int) -> str:

@@ -29,7 +29,7 @@ from hrmdoc.live.treatment import Treatment
 from hrmdoc.live.waker import Waker
 from hrmdoc.paths import replace_file
 from hrmdoc.readers import RunGroup
-from hrmdoc.record.records import Fact, Tick
+from hrmdoc.record.records import Fact, Record, Tick
 from hrmdoc.record.run import Sighting
 from hrmdoc.settings import Settings
 
@@ -110,7 +110,7 @@ class Watch:
         self._measure, self._pid = measure, pid
         self.resting = False
         self._stop = self._ended = self._moved = self._grew = False
-        self._end_facts: list[Fact] = []
+        self._at_end: list[Record] = []
         self._noted: deque[Fact] = deque()
         self._admit()
 
@@ -167,14 +167,14 @@ class Watch:
         beaten = math.nan if self._heartbeats is None else self._heartbeats.beaten()
         return math.inf if math.isnan(beaten) else self._steady() - beaten
 
-    def stop(self, *, ended: bool = False, facts: Iterable[Fact] = ()) -> None:
+    def stop(self, *, ended: bool = False, known: Iterable[Record] = ()) -> None:
         """Ends the watch after the examination in progress (signal handlers call this).
 
         Args:
             ended: the run itself has ended: silence before that is none any more.
-            facts: what is known of its end.
+            known: what is known of its end.
         """
-        self._end_facts = [*self._end_facts, *facts]
+        self._at_end = [*self._at_end, *known]
         self._ended = self._ended or ended
         self._stop = True
 
@@ -275,7 +275,7 @@ class Watch:
         if self._monitoring is not None:
             self._monitoring.last()
         self._follower.close()
-        self.session.run.extend(self._end_facts)
+        self.session.run.extend(self._at_end)
         update = self._examine(closed=True)
         self.close()
         return update

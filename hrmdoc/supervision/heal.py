@@ -17,13 +17,14 @@ from hrmdoc.live.taken import TakenAction
 from hrmdoc.live.treatment import Treatment
 from hrmdoc.live.watch import Observer
 from hrmdoc.paths import supervised_folder
-from hrmdoc.record.records import Fact
+from hrmdoc.record.records import Fact, Line
 from hrmdoc.remedies import store
 from hrmdoc.remedies.files import digest
 from hrmdoc.remedies.overridden import overridden
 from hrmdoc.remedies.patch import Patch
 from hrmdoc.remedies.prescribe import prescribe
 from hrmdoc.settings import Settings
+from hrmdoc.supervision.ending import told
 from hrmdoc.supervision.supervise import NEVER, Outcome, StopPolicy, supervise
 
 CONFIGS = (".yaml", ".yml", ".json")
@@ -71,7 +72,8 @@ def heal(
         outcome = supervise(
             command, place, stop=stop, settings=settings, report=report, observe=observe, measure=measure
         )
-        return replace(outcome, analysis=_examined(outcome.logs, configs, settings, command))
+        ended = [] if outcome.stopped_by is not None else told(outcome.status if outcome.seen else None)
+        return replace(outcome, analysis=_examined(outcome.logs, configs, settings, command, ended))
 
     patcher = Patcher(log, configs, settings, show_action, command)
     number = 1
@@ -172,12 +174,17 @@ def _state(path: Path) -> str:
 
 
 def _examined(
-    logs: Sequence[Path], configs: Sequence[Path], settings: Settings, command: Sequence[str] = ()
+    logs: Sequence[Path],
+    configs: Sequence[Path],
+    settings: Settings,
+    command: Sequence[str] = (),
+    ended: Sequence[Line] = (),
 ) -> Analysis:
     session = AnalysisSession(str(logs[0]), settings=settings)
     session.try_to_read([*map(str, logs), *map(str, configs)])
     for key, fact in overridden(command, session.book).items():
         session.run.add(Fact(key, fact.value))
+    session.run.extend(ended)
     if len(configs) != 1:
         return session.diagnose(closed=True)
     found = session.diagnose(closed=True, prescriptions=False)

@@ -23,10 +23,11 @@ from hrmdoc.errors import UsageError
 from hrmdoc.live.incidents import Incident
 from hrmdoc.live.tail import Tail
 from hrmdoc.live.watch import Observer, Watch
-from hrmdoc.record.records import Fact
+from hrmdoc.record.records import Fact, Line
 from hrmdoc.rulebook import Rulebook
 from hrmdoc.settings import Settings
 from hrmdoc.supervision.child import Child, oom_kills
+from hrmdoc.supervision.ending import keep, note_stop, told
 from hrmdoc.supervision.place import Room, no_link, where_there_is_room
 from hrmdoc.supervision.signals import Signals
 
@@ -202,6 +203,7 @@ class _Care:
     silence: Silence | None
     grace: float
     hung: bool = False
+    stopped: bool = False
 
     def mind(self, logs: Sequence[Path]) -> None:
         """Returns once the command has ended; ends it where it stands still."""
@@ -218,10 +220,19 @@ class _Care:
         for tail in self.tails:
             tail.finish()
         full = room.news(self.watch.session.run)
-        self.watch.stop(ended=True, facts=[*_memory(self.child.status, before, oom_kills()), *full])
+        self.watch.stop(
+            ended=True, known=[*_memory(self.child.status, before, oom_kills()), *full, *self.told()]
+        )
+
+    def told(self) -> list[Line]:
+        """What the diagnosis is told of its end; nothing where an incident stopped it, which says it."""
+        if self.stopped:
+            return []
+        return told(self.child.status, self.silence.seconds if self.hung and self.silence else None)
 
     def stop(self) -> None:
         """SIGTERM to the command's group; SIGKILL when it has not ended after the grace time."""
+        self.stopped = True
         threading.Thread(target=self.child.end, args=(self.grace,), daemon=True).start()
 
 
@@ -280,6 +291,10 @@ def _watched(
     ended.join()
     assert analysis is not None
     status = care.child.status
+    if guilty is not None:
+        note_stop(logs[0], guilty, time.time())
+    if status is not None:
+        keep(logs[0], status if guilty is None else 1)  # what is stopped did not end by itself, and failed
     probable = 0 if analysis.state == "finished" else 1
     return Outcome(
         probable if status is None else status, analysis, logs, guilty, care.hung, status is not None

@@ -7,12 +7,11 @@ for another machine; it starts nothing.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hrmdoc import readers, systems
+from hrmdoc import readers
 from hrmdoc.analysis import Analysis
 from hrmdoc.diagnosis.diagnose import Hypothesis
 from hrmdoc.examination.symptom import Symptom
@@ -21,6 +20,7 @@ from hrmdoc.reports.layout import safe
 from hrmdoc.reports.verdict import headline
 from hrmdoc.rulebook import Restart
 from hrmdoc.supervision.attempts import Attempt
+from hrmdoc.supervision.ending import ASKED, FAILED, signal_of, words
 
 Call = Literal["OK", "RESTART", "RESTART ELSEWHERE", "FIX FIRST", "STOP"]
 STATUS: dict[Call, int] = {"OK": 0, "RESTART": 10, "RESTART ELSEWHERE": 11, "FIX FIRST": 12, "STOP": 13}
@@ -32,8 +32,6 @@ CALLS: dict[Restart, Call] = {
     "fix": "FIX FIRST",
     "stop": "STOP",
 }
-ASKED = systems.signals("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2")
-"""Signals by which a run is asked to end: it did not fail then."""
 LEAST = 0.2
 """Below this probability a cause decides nothing."""
 
@@ -121,7 +119,7 @@ def _alone(analysis: Analysis, status: int | None, *, hung: bool) -> Verdict:
         return Verdict("OK", f"{QUIET[ended]}{_at(step)}", step=step)
     if ended == "asked" and (cause is None or _means(analysis, cause) not in ("fix", "stop")):
         return Verdict(
-            "RESTART", f"{_signal(status)}{_at(step)}", "asked to end", step=step, interrupted=True
+            "RESTART", f"it {words(status or 0)}{_at(step)}", "asked to end", step=step, interrupted=True
         )
     if cause is None:
         return _unexplained(analysis, status, step, hung=hung)
@@ -136,12 +134,9 @@ def _alone(analysis: Analysis, status: int | None, *, hung: bool) -> Verdict:
         cause.cause,
         round(cause.probability, 4),
         step,
-        means == "interrupted" and (status is None or _by_signal(status)),  # a word of its log is not enough
+        means == "interrupted"
+        and (status is None or signal_of(status) > 0),  # a word of its log is not enough
     )
-
-
-def _by_signal(status: int) -> bool:
-    return status < 0 or status > 128
 
 
 End = Literal["running", "finished", "asked", "failed", "open"]
@@ -159,8 +154,7 @@ def _end(analysis: Analysis, status: int | None, *, hung: bool) -> End:
     if hung:
         return "failed"
     if status is not None:
-        by = -status if status < 0 else status - 128
-        return "finished" if status == 0 else "asked" if by in ASKED else "failed"
+        return "finished" if status == 0 else "asked" if signal_of(status) in ASKED else "failed"
     if analysis.situation.facts.get("run.process_alive"):
         return "running"
     if analysis.state in ("crashed", "hung", "stopped"):
@@ -186,8 +180,13 @@ def last_step(analysis: Analysis) -> int | None:
 
 
 def _deciding(analysis: Analysis) -> Hypothesis | None:
-    """The first cause that has a say in it: one that ends runs, and is probable enough."""
-    likely = (one for one in analysis.diagnosis.hypotheses if one.probability >= LEAST)
+    """The first cause that has a say in it: one that ends runs, is probable enough, and rests on more than
+    that the command failed, which is what is to be judged."""
+    likely = (
+        one
+        for one in analysis.diagnosis.hypotheses
+        if one.probability >= LEAST and any(evidence.symptom != FAILED for evidence in one.for_)
+    )
     return next((one for one in likely if _means(analysis, one) != "harmless"), None)
 
 
@@ -207,7 +206,7 @@ def _unexplained(analysis: Analysis, status: int | None, step: int | None, *, hu
     elif status is None:
         what, failure = f"it ended without a word{_short_of(analysis)}", "no word"
     else:
-        what = _signal(status) if status < 0 or status > 128 else f"it ended with exit status {status}"
+        what = f"it {words(status)}"
         failure = f"signal {-status}" if status < 0 else f"exit status {status}"
     return Verdict("RESTART", f"{what}{_at(step)}, and no known cause shows", failure, step=step)
 
@@ -215,14 +214,6 @@ def _unexplained(analysis: Analysis, status: int | None, step: int | None, *, hu
 def _short_of(analysis: Analysis) -> str:
     total = analysis.situation.facts.get("run.total_steps")
     return f", short of its {total:,.0f} steps," if _fell_short(analysis) and total else ""
-
-
-def _signal(status: int | None) -> str:
-    number = 0 if status is None else -status if status < 0 else status - 128
-    try:
-        return f"it was ended by {signal.Signals(number).name}"
-    except ValueError:
-        return f"it ended with exit status {status}"
 
 
 def _from(symptom: Symptom, step: int | None) -> str:

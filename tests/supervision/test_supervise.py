@@ -6,13 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from hrmdoc.analysis import AnalysisSession
+from hrmdoc.cli.main import cli
 from hrmdoc.live.incidents import Incident
-from hrmdoc.supervision.supervise import StopPolicy
+from hrmdoc.supervision.supervise import StopPolicy, supervise
 from tests.waiting import until_written
 
 TRAINING = """
@@ -134,3 +137,62 @@ def test_silence_stops_a_command_only_where_that_is_asked_for() -> None:
         [False, True, True],
         [True, True, False],
     ]
+
+
+FALLS = "for i in range(1, 61): print(f'step {i}/100 | loss {3 - i / 30}', flush=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("ends", "word", "call"),
+    [
+        (
+            "import os; os.kill(os.getpid(), 9)",
+            "the command was ended by SIGKILL",
+            "RESTART: it was ended by SIGKILL",
+        ),
+        (
+            "import os; os.kill(os.getpid(), 11)",
+            "the command was ended by SIGSEGV",
+            "RESTART: it was ended by SIGSEGV",
+        ),
+        (
+            "raise SystemExit(3)",
+            "the command ended with exit status 3",
+            "RESTART: it ended with exit status 3",
+        ),
+        ("", "", "OK: the run finished"),
+    ],
+)
+def test_how_a_command_ended_is_in_its_diagnosis_and_known_afterwards(
+    ends: str, word: str, call: str
+) -> None:
+    outcome = supervise([sys.executable, "-c", FALLS + ends], Path("o.log"))
+    shown = [one.evidence for one in outcome.analysis.present if one.id == "command-failed"]
+    assert shown == ([f"hrmdoc run: {word}"] if word else [])
+    assert outcome.analysis.verdict == ("warning" if word else "healthy")
+    assert CliRunner().invoke(cli, ["verdict", "o.log"]).output.startswith(f"{call} at step 60")
+    with open("o.log", "a") as file:
+        file.write("step 61/100 | loss 1.0\n")
+    os.utime("o.log", (time.time() + 60, time.time() + 60))
+    assert "it ended without a word" in CliRunner().invoke(cli, ["verdict", "o.log"]).output
+
+
+def test_what_a_traceback_tells_is_not_told_once_more() -> None:
+    outcome = supervise([sys.executable, "-c", FALLS + "1 / 0"], Path("o.log"))
+    blamed = {one.symptom for one in outcome.analysis.diagnosis.hypotheses[0].for_}
+    assert "unhandled-exception" in blamed
+    assert "command-failed" not in blamed
+
+
+def test_a_command_that_is_stopped_for_an_incident_is_in_the_record_of_what_was_done() -> None:
+    lost = (
+        FALLS
+        + "for i in range(61, 99): print(f'step {i} | loss nan', flush=True)\nimport time; time.sleep(60)"
+    )
+    outcome = supervise([sys.executable, "-c", lost], Path("o.log"), stop=StopPolicy("critical"))
+    assert outcome.stopped_by is not None
+    assert outcome.stopped_by.symptom == "loss-nonfinite"
+    assert "command-failed" not in {one.id for one in outcome.analysis.present}
+    told = CliRunner().invoke(cli, ["log", "o.log"]).output
+    assert " stopped      the command, at step " in told
+    assert "for loss-nonfinite" in told
