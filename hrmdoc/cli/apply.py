@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,11 +141,14 @@ def _write(analysis: Analysis, choice: Choice, again: str, config: Path | None, 
             file=outside,
             hint=f"if it is the file that you start from: {again} --write",
         )
+    from hrmdoc.live.notes import note, note_files
     from hrmdoc.remedies import store
 
-    for entry in store.write(choice.patch):
+    written = store.write(choice.patch, analysis.run.path)
+    for entry in written:
         click.echo(f"written: {entry.file}", err=True)
-    _record(analysis.run.path, choice.patch.remedy, choice.patch.overrides, "written")
+    note(analysis.run.path, choice.patch.remedy, choice.patch.overrides, "written")
+    note_files(written, choice.patch.overrides)
     click.echo(f"to take it back: {again} --undo", err=True)
     if rerun:
         return _rerun(analysis, choice)
@@ -204,6 +206,7 @@ def _examined(session: AnalysisSession, path: str, config: Path | None) -> Analy
 
 def _send(session: AnalysisSession, remedy: str | None, path: str) -> int:
     """Has the running trainer do the action of the first remedy that is one, or of the remedy named."""
+    from hrmdoc.live.notes import note
     from hrmdoc.live.offers import live_actions, worded
     from hrmdoc.remedies import actions
     from hrmdoc.reports.layout import typed
@@ -226,21 +229,10 @@ def _send(session: AnalysisSession, remedy: str | None, path: str) -> int:
     request = actions.from_remedy(analysis.book.remedies[name], now)
     click.echo(f"{name}: {worded(request)}", err=True)
     answer = actions.send(os.path.realpath(path), request["action"], lr=request.get("lr"), reason=name)
-    _record(path, name, worded(request), answer.status)
+    note(path, name, worded(request), answer.status)
     step = "" if answer.step is None else f" at step {answer.step}"
     click.echo(f"{answer.status}{step}{f': {answer.why}' if answer.why else ''}", err=True)
     return 0 if answer.status == "done" else 1
-
-
-def _record(path: str, remedy: str, what: str, status: str) -> None:
-    """Notes in the run's record what a person did to it."""
-    from hrmdoc.live.actionlog import FILE, ActionLog
-    from hrmdoc.live.state import state_folder
-
-    folder = state_folder(Path(path).resolve()) if os.path.exists(path) else None
-    if folder is not None:
-        entry = {"kind": "by hand", "remedy": remedy, "what": what, "status": status, "at": time.time()}
-        ActionLog(folder / FILE).append([entry])
 
 
 def _show(analysis: Analysis, choice: Choice) -> None:

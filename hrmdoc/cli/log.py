@@ -22,11 +22,12 @@ from hrmdoc.paths import read_kept
 @click.option("--head", metavar="HASH", default="", help="With --verify: a hash noted before must be there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the lines as they are kept.")
 def command(path: Path, *, check: bool, head: str, as_json: bool) -> int:
-    """Show what was done to a run, and what was withheld, with the reasons.
+    """Show what was done to a run or a config, and what was withheld, with the reasons.
 
-    RUN is a run folder, a log that is watched, or the log of `hrmdoc run`. Each line carries the hash of the
-    one before. --verify prints the newest one; noted elsewhere and given back as --head it shows whether the
-    end was cut off. The exit status is 1 where the record is not what was written.
+    RUN is a run folder, a log that is watched, the log of `hrmdoc run`, or a config that was patched. Each
+    line carries the hash of the one before. --verify prints the newest one; noted elsewhere and given back as
+    --head it shows whether the end was cut off. The exit status is 1 where the record is not what was
+    written.
     """
     from hrmdoc.live.actionlog import FILE
     from hrmdoc.live.journal import Journal
@@ -37,7 +38,7 @@ def command(path: Path, *, check: bool, head: str, as_json: bool) -> int:
     folder = state_folder(path.resolve())
     record = (folder or path) / FILE
     if not os.path.lexists(record) and not check:
-        click.echo(f"nothing was done to {path}, and nothing withheld", err=True)
+        click.echo(f"no record tells that anything was done to {path}, or withheld", err=True)
         return 0
     if check:
         return _verified(record, head)

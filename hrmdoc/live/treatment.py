@@ -18,6 +18,7 @@ from hrmdoc.errors import ActionError, PatchError
 from hrmdoc.live import consent
 from hrmdoc.live.actionlog import ActionLog
 from hrmdoc.live.candidates import begun, candidates, facts_now, foreign, hindered_action, patched
+from hrmdoc.live.notes import note_files
 from hrmdoc.live.offers import live_actions, worded
 from hrmdoc.live.stretch import still_shown, went_on
 from hrmdoc.live.taken import APPLIED, FAILED, Status, TakenAction, recorded, shortened
@@ -273,9 +274,10 @@ class Treatment:
 
     def _written(self, action: TakenAction, patch: Patch) -> TakenAction:
         try:
-            store.write(patch)
+            written = store.write(patch, self._run)
         except PatchError as error:
             return replace(action, status="failed", why=error.what)
+        note_files(written, action.what, kind="by policy")
         return action
 
     def keep(self, action: TakenAction) -> None:

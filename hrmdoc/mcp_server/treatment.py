@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from hrmdoc import settings
 from hrmdoc.analysis import Analysis
-from hrmdoc.live.actionlog import FILE, ActionLog
-from hrmdoc.live.state import state_folder
+from hrmdoc.live.notes import note, note_files
 from hrmdoc.remedies import store
 from hrmdoc.remedies.choice import check_rerun
 from hrmdoc.remedies.policy import Gate
 from hrmdoc.remedies.prescribe import Prescription
 from hrmdoc.rulebook import Remedy
 from hrmdoc.web.roots import Roots
+
+KIND = "by an assistant"
+"""How the record names it."""
 
 
 def barred(remedy: Remedy, cause: str, analysis: Analysis, *, allowed: bool) -> str:
@@ -55,20 +56,7 @@ def apply(analysis: Analysis, offer: Prescription) -> list[str]:
     """
     assert offer.patch is not None
     check_rerun(analysis, offer.patch)
-    files = [str(entry.file) for entry in store.write(offer.patch)]
-    note(analysis, offer.remedy.id, offer.patch.overrides, "written")
-    return files
-
-
-def note(analysis: Analysis, remedy: str, what: str, status: str) -> None:
-    """Notes in the run's record what an assistant did to it."""
-    folder = state_folder(Path(analysis.run.path).resolve())
-    if folder is not None:
-        entry = {
-            "kind": "by an assistant",
-            "remedy": remedy,
-            "what": what,
-            "status": status,
-            "at": time.time(),
-        }
-        ActionLog(folder / FILE).append([entry])
+    written = store.write(offer.patch, analysis.run.path)
+    note(analysis.run.path, offer.remedy.id, offer.patch.overrides, "written", kind=KIND)
+    note_files(written, offer.patch.overrides, kind=KIND)
+    return [entry.file for entry in written]

@@ -4,11 +4,13 @@ patches are written."""
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
+
+from msgspec.structs import replace
 
 from hrmdoc.analysis import Analysis
 from hrmdoc.errors import PatchError
-from hrmdoc.mcp_server.treatment import barred, note
+from hrmdoc.live.notes import note_undone
+from hrmdoc.mcp_server.treatment import KIND, barred
 from hrmdoc.remedies import store
 from hrmdoc.remedies.files import digest
 from hrmdoc.remedies.store import Entry
@@ -62,4 +64,4 @@ def undo(entry: Entry, analysis: Analysis) -> None:
         PatchError: the file was edited since, or the backup is missing or damaged.
     """
     taken = store.undo(entry.file)
-    note(analysis, taken.remedy, Path(taken.file).name, "taken back")
+    note_undone(taken if taken.run else replace(taken, run=analysis.run.path), kind=KIND)

@@ -30,7 +30,8 @@ WAIT_S = 10.0
 
 
 class Entry(Struct, frozen=True):
-    """One written file in the journal. `backup` lies in the `backups` folder beside the journal."""
+    """One written file in the journal. `backup` lies in the `backups` folder beside the journal; `run`: what
+    the patch was made for, "" where that is not known."""
 
     id: str
     file: str
@@ -40,11 +41,12 @@ class Entry(Struct, frozen=True):
     after: str
     backup: str
     undone: bool = False
+    run: str = ""
 
 
-def write(patch: Patch) -> tuple[Entry, ...]:
-    """Writes all files of a patch, or none: each is backed up first, and one that fails takes the others
-    back.
+def write(patch: Patch, run: str | Path = "") -> tuple[Entry, ...]:
+    """Writes all files of a patch for a run, or none: each is backed up first, and one that fails takes the
+    others back.
 
     Raises:
         PatchError: nothing to write, a file changed since it was read, is read-only, or cannot be written.
@@ -59,7 +61,8 @@ def write(patch: Patch) -> tuple[Entry, ...]:
             _check_unchanged(edit)
         written: list[Entry] = []
         try:
-            written.extend(_write_one(edit, patch.remedy) for edit in patch.edits)
+            where = os.path.abspath(run) if run else ""
+            written.extend(_write_one(edit, patch.remedy, where) for edit in patch.edits)
         except PatchError:
             for entry in reversed(written):
                 _undo(Path(entry.file), force=False)
@@ -101,7 +104,7 @@ def _check_unchanged(edit: FileEdit) -> None:
         )
 
 
-def _write_one(edit: FileEdit, remedy: str) -> Entry:
+def _write_one(edit: FileEdit, remedy: str, run: str) -> Entry:
     target = edit.path.resolve()
     journal = _journal_for(target)
     before, after = digest(edit.before), digest(edit.after)
@@ -114,6 +117,7 @@ def _write_one(edit: FileEdit, remedy: str) -> Entry:
         before,
         after,
         f"{number:04d}-{before[:8]}-{target.name}",
+        run=run,
     )
     backup = journal.parent / "backups" / entry.backup
     try:

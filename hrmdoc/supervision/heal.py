@@ -13,6 +13,7 @@ import msgspec
 from hrmdoc.analysis import Analysis, AnalysisSession, Prepared
 from hrmdoc.live.actionlog import FILE
 from hrmdoc.live.incidents import Incident
+from hrmdoc.live.notes import note
 from hrmdoc.live.taken import TakenAction
 from hrmdoc.live.treatment import Treatment
 from hrmdoc.live.watch import Observer
@@ -162,7 +163,8 @@ class Patcher:
         newest = store.history(file)[-1:]
         if any(entry.remedy != action.remedy or entry.time < action.at for entry in newest):
             return
-        store.undo(file)
+        entry = store.undo(file)
+        note(entry.file, entry.remedy, file.name, "taken back", kind="by policy")
         self._started[file.resolve()] = _state(file)
 
 

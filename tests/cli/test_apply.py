@@ -55,6 +55,23 @@ def _memorised(folder: Path) -> Path:
     return log
 
 
+def test_the_record_of_a_run_and_of_its_config_tell_of_a_patch_and_of_its_undo(
+    hrmdoc: Command, apart: Path
+) -> None:
+    config = apart / "train.yaml"
+    config.write_text(DENSE)
+    log = _memorised(apart)
+    assert "no record tells" in hrmdoc("log", config).err
+    assert hrmdoc("apply", log, "--config", config, "--write").status == 0
+    assert hrmdoc("apply", config, "--undo").status == 0
+    for path in (log, config):
+        assert [line[21:].split("  ")[0] for line in hrmdoc("log", path).out.splitlines()] == [
+            "written",
+            "taken back",
+        ]
+        assert hrmdoc("log", "--verify", path).status == 0
+
+
 def test_all_changes_against_memorization_are_one_diff_and_one_undo(hrmdoc: Command, apart: Path) -> None:
     config = apart / "train.yaml"
     config.write_text(DENSE)

@@ -15,6 +15,7 @@ _CONFIGS = (".yaml", ".yml", ".py", ".sh")
 
 def undo(path: Path, config: Path | None, *, force: bool) -> int:
     """Takes back the newest patch of a config: of the one that is named, or of the run at `path`."""
+    from hrmdoc.live.notes import note_undone
     from hrmdoc.remedies import store
 
     target = config or path
@@ -22,6 +23,7 @@ def undo(path: Path, config: Path | None, *, force: bool) -> int:
         with suppress(InputError):  # a config that was never patched is no run
             target = _patched_config(path)
     entry = store.undo(target, force)
+    note_undone(entry)
     click.echo(f"taken back: {entry.file}", err=True)
     return 0
 
