@@ -40,6 +40,12 @@ if TYPE_CHECKING:
     from hrmdoc.settings import Settings
 
 _DEFAULT = click.core.ParameterSource.DEFAULT
+_OVER = {
+    "finished": "the run came to its last step",
+    "crashed": "the run broke off",
+    "stopped": "the run was stopped",
+}
+"""What is said of a run that looks as if it had ended, and does not say so itself."""
 
 
 @click.command("watch")
@@ -99,8 +105,10 @@ def command(
 
     PATH is a log, a run folder, or a link such as runs/latest, which is followed when it moves. Of a folder
     that holds several runs the newest is followed, and one that begins later takes its place. `-` follows
-    what is piped in, and keeps it in hrmdoc-watch-<time>.log. Ends when the run ends, on Ctrl-C or on
-    SIGTERM, with a summary; the exit status counts what is open then.
+    what is piped in, and keeps it in hrmdoc-watch-<time>.log. Ends when the run tells of its end in an event,
+    as trainers with a run folder do, when the pipe does, on Ctrl-C or on SIGTERM, with a summary. A log that
+    ends in a traceback or at the last step is followed on: what died may be started again into it, and what
+    comes behind the last step may fail. The exit status counts what is open then; after Ctrl-C it is 130.
 
     With --all every run below PATH is followed: new ones as they appear, until they end. Each incident is a
     line with its run; Enter or SIGUSR1 shows all runs as a table, and --once prints that. Several watchers of
@@ -145,7 +153,7 @@ def command(
         analysis = _follow(watch, observe, once=once)
     if analysis is None:
         return 2
-    if interrupted:
+    if signal.SIGINT in interrupted:
         return 130
     still = [incident.severity for incident in watch.incidents.open]
     return status(worst((analysis.verdict, *still)), fail_on or settings.fail_on)
@@ -196,7 +204,7 @@ def _follow(watch: Watch, observe: Observer, *, once: bool) -> Analysis | None:
     say(out, f"watching {watch.path}" + (f", where it is known already: {already}" if already else ""))
     if watch.session.other_runs:
         say(out, watch.session.other_runs)
-    analysis = None
+    analysis, told = None, ""
     with _status(out) as set_status:
         for update in watch.updates(once=once):
             observe(watch, update)  # before the terminal, which may be gone
@@ -207,6 +215,9 @@ def _follow(watch: Watch, observe: Observer, *, once: bool) -> Analysis | None:
             for action in update.actions:
                 show_action(action, out)
             analysis = update.analysis
+            if analysis.state in _OVER and analysis.state != told and not (once or watch.ending):
+                say(out, f"{_OVER[analysis.state]}; it is followed on until Ctrl-C")
+            told = analysis.state
             set_status(status_line(analysis, watch.incidents.open))
     if analysis is not None:
         out.print()

@@ -122,7 +122,7 @@ class Watch:
         self._followed = followed = Path(self._follower.folder or self._real)
         self._heartbeats = self._beats or self._named_heartbeats(followed)
         beaten = self._heartbeats.beaten if self._heartbeats is not None else lambda: math.nan
-        self.pulse = Pulse(self.session.run, self._files, self._now, self._steady, beaten)
+        self.pulse = Pulse(self.session.run, lambda: self.files, self._now, self._steady, beaten)
         self.folder = (self._keep or state_folder(followed)) if self._remember else None
         kept = self.folder / "incidents.jsonl" if self.folder else None
         self.incidents = IncidentLog(kept, SETTLE_S, self.session.book)
@@ -152,7 +152,7 @@ class Watch:
             return None
         folder = state_folder(followed) if self._remember or self._pid is not None else None
         run = self.session.run
-        return Monitoring(run, followed, self._files, folder, self._measure, _complain, self._pid)
+        return Monitoring(run, followed, lambda: self.files, folder, self._measure, _complain, self._pid)
 
     def _named_heartbeats(self, followed: Path) -> Heartbeats | None:
         """Those that the settings name."""
@@ -264,6 +264,11 @@ class Watch:
         return self.session.run.end is not None
 
     @property
+    def ending(self) -> bool:
+        """Whether the watch ends: the run is over, or somebody asked for it."""
+        return self._stop or self.over
+
+    @property
     def gone(self) -> bool:
         """Whether none of its files is there any more."""
         return self._follower.gone
@@ -334,9 +339,6 @@ class Watch:
         """What is read of it."""
         return [source.path for source in self._follower.sources]
 
-    def _files(self) -> list[str]:
-        return self.files
-
     def _has_moved(self) -> bool:
         """Whether the link names another run now, or another one began in the folder; then that one is
         watched."""
@@ -398,7 +400,5 @@ Observer = Callable[[Watch, Update], None]
 
 def watch(path: str | Path, **options: Any) -> Iterable[Update]:
     """Follows a run; yields an `Update` each time something changed, the last one when the run has ended.
-
-    Options are those of `Watch`.
-    """
+    Options are those of `Watch`."""
     return Watch(str(path), **options).updates()

@@ -84,10 +84,16 @@ def test_an_action_is_sent_only_where_one_fits(
     assert said in done.err
 
 
-@pytest.mark.parametrize("number", ["INT", "TERM"])
-def test_a_signal_ends_a_watch_with_a_summary(sick: Path, number: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "words", "status"),
+    [("INT", (), 130), ("TERM", (), 1), ("TERM", ("--fail-on", "never"), 0), ("TERM", ("--all",), 1)],
+)
+def test_a_signal_ends_a_watch_with_a_summary_and_sigterm_with_what_is_open(
+    sick: Path, number: str, words: tuple[str, ...], status: int
+) -> None:
+    path = sick.parent if "--all" in words else sick
     process = subprocess.Popen(
-        [sys.executable, "-m", "hrmdoc", "watch", str(sick)],
+        [sys.executable, "-m", "hrmdoc", "watch", *words, str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -98,8 +104,8 @@ def test_a_signal_ends_a_watch_with_a_summary(sick: Path, number: str) -> None:
             break
     subprocess.run(["kill", f"-{number}", str(process.pid)], check=True)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, "")
-    assert "✗ CRITICAL" in out
+    assert (process.returncode, err) == (status, "")
+    assert "--all" in words or "✗ CRITICAL" in out
 
 
 def test_watch_once_looks_once(hrmdoc: Command, sick: Path) -> None:

@@ -131,7 +131,30 @@ def test_on_a_terminal_one_line_says_how_the_run_stands(apart: Path) -> None:
         except OSError:
             break
     os.close(ours)
-    assert process.wait(60) == 130
+    assert process.wait(60) == 0
+
+
+def test_a_log_that_looks_ended_is_followed_on_and_that_is_said(apart: Path) -> None:
+    log = apart / "train.log"
+    log.write_text("".join(f"step {i}/60 | loss {3 - i / 30}\n" for i in range(1, 51)))
+    with log.open("a") as file:
+        file.write('Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n')
+        file.write("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.\n")
+    command = [sys.executable, "-m", "hrmdoc", "watch", "--interval", "0.1", "train.log"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=apart)
+    assert process.stdout is not None
+    printed = ""
+    while "the run broke off; it is followed on until Ctrl-C" not in printed:
+        printed += (line := process.stdout.readline())
+        assert line, "the watch ended: " + printed
+    with log.open("a") as file:
+        file.write("".join(f"step {i}/60 | loss {3 - i / 30}\n" for i in range(51, 61)))
+    while "the run came to its last step; it is followed on until Ctrl-C" not in printed:
+        printed += (line := process.stdout.readline())
+        assert line, "the watch ended: " + printed
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,8 @@ class Asked:
 
 
 def watch_all(root: str, settings: Settings, options: dict[str, Any], asked: Asked) -> int:
-    """Follows the runs below `root` until it is stopped; the exit status counts what is open then."""
+    """Follows the runs below `root` until it is stopped; the exit status counts what is open then, but for
+    Ctrl-C."""
     from hrmdoc.analysis import Prepared
     from hrmdoc.live.many.fleet_watch import FleetWatch
 
@@ -125,7 +126,7 @@ def _leases(root: Path, folder: Path | None) -> Leases | None:
 
 
 def _follow(fleet: FleetWatch, root: str, observe: Callable[[News], None]) -> bool:
-    """Reports what comes until a signal ends it; True then."""
+    """Reports what comes until a signal ends it; whether that was Ctrl-C."""
     out = console()
     stopped: list[int] = []
     asked: list[int] = []
@@ -159,7 +160,7 @@ def _follow(fleet: FleetWatch, root: str, observe: Callable[[News], None]) -> bo
             if asked or pressed(0.0 if fleet.busy or fleet.behind else PAUSE_S):
                 asked.clear()
                 _table(fleet)
-    return True
+    return signal.SIGINT in stopped
 
 
 def _say_begun(fleet: FleetWatch, root: str, out: Any) -> None:
