@@ -149,11 +149,12 @@ def only_settings(analysis: Analysis) -> bool:
     return bool(analysis.run.formats) and set(analysis.run.formats) <= {"configs"}
 
 
-def headline(analysis: Analysis) -> Symptom:
-    """The symptom that a sick run is summed up by: of the most severe one that the leading cause explains."""
+def headline(analysis: Analysis, cause: Hypothesis | None = None) -> Symptom:
+    """The symptom that a sick run is summed up by: of the most severe one that the cause explains, by default
+    the leading one."""
     shown = analysis.present
     worst = [s for s in shown if analysis.severity(s) == analysis.verdict] or shown
-    leading = next(iter(_blamed(analysis)), None)
+    leading = cause or next(iter(_blamed(analysis)), None)
     explained = [s for s in worst if leading is not None and _explains(leading, s, analysis)]
     return (explained or worst)[0]
 

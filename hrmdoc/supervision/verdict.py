@@ -124,7 +124,7 @@ def _alone(analysis: Analysis, status: int | None, *, hung: bool) -> Verdict:
     if cause is None:
         return _unexplained(analysis, status, step, hung=hung)
     means = _means(analysis, cause)
-    symptom = headline(analysis)
+    symptom = headline(analysis, cause)
     if ended == "finished" and means != "fix":
         return Verdict("OK", f"the run finished{_at(step)}; {_because(analysis, cause)}", step=step)
     return Verdict(

@@ -61,6 +61,13 @@ def test_the_call_follows_from_the_cause_and_the_status(text: str, status: int |
     assert verdict(examined(text), status=status).call == call
 
 
+def test_of_a_run_that_was_stopped_by_hand_its_stop_is_told_and_not_what_it_learned() -> None:
+    rows = (f"step {i}/1000 | loss {3 * 0.99**i + 0.2:.4f}\n" for i in range(10, 560, 10))
+    found = verdict(examined("".join(rows) + "KeyboardInterrupt\n"))
+    assert found.line.startswith("STOP: Stopped by hand at step 550; Somebody stopped the run")
+    assert found.failure == "interrupted"
+
+
 def test_a_run_that_was_taken_away_did_not_fail() -> None:
     assert verdict(examined(CURVE), status=-15).interrupted
     assert verdict(examined(CURVE + LIMIT), status=-15).interrupted
