@@ -179,7 +179,7 @@ def test_the_rate_is_lowered_where_nothing_stands_against_it(config: Path) -> No
 
 
 def test_a_remedy_that_waits_for_a_yes_is_asked_for_though_it_could_not_be_applied_yet(config: Path) -> None:
-    policy = Policy(auto=("safe", "guarded"), ask=("reduce-learning-rate",), min_probability=0.01)
+    policy = Policy(auto=("safe",), ask=("reduce-learning-rate",), min_probability=0.01)
     actions, text = _diverging(config, policy)
     assert [one.status for one in actions] == ["asked"]
     assert text == "lr: 0.1\nbs: 3\n"
