@@ -21,8 +21,8 @@ from hrmdoc.record.records import Line
 
 ASKED = systems.signals("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2")
 """Signals by which a run is asked to end: it did not fail then."""
-FAILED = "command-failed"
-"""The symptom of what is told."""
+WORD = "hrmdoc run: the command "
+"""How what is told begins."""
 FILE = "ended.json"
 LATER_S = 2.0
 """What was written to the log so many seconds after the end is of another command."""
@@ -59,7 +59,7 @@ def told(status: int | None, still: float | None = None) -> list[Line]:
         return []
     else:
         how = words(status)
-    return [Line(f"hrmdoc run: the command {how}", "", 0)]
+    return [Line(WORD + how, "", 0)]
 
 
 def note_stop(log: Path, incident: Incident, at: float) -> None:

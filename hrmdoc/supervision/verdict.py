@@ -20,7 +20,7 @@ from hrmdoc.reports.layout import safe
 from hrmdoc.reports.verdict import headline
 from hrmdoc.rulebook import Restart
 from hrmdoc.supervision.attempts import Attempt
-from hrmdoc.supervision.ending import ASKED, FAILED, signal_of, words
+from hrmdoc.supervision.ending import ASKED, WORD, signal_of, words
 
 Call = Literal["OK", "RESTART", "RESTART ELSEWHERE", "FIX FIRST", "STOP"]
 STATUS: dict[Call, int] = {"OK": 0, "RESTART": 10, "RESTART ELSEWHERE": 11, "FIX FIRST": 12, "STOP": 13}
@@ -182,10 +182,11 @@ def last_step(analysis: Analysis) -> int | None:
 def _deciding(analysis: Analysis) -> Hypothesis | None:
     """The first cause that has a say in it: one that ends runs, is probable enough, and rests on more than
     that the command failed, which is what is to be judged."""
+    told = {symptom.id for symptom in analysis.present if symptom.evidence.startswith(WORD)}
     likely = (
         one
         for one in analysis.diagnosis.hypotheses
-        if one.probability >= LEAST and any(evidence.symptom != FAILED for evidence in one.for_)
+        if one.probability >= LEAST and not (told and {evidence.symptom for evidence in one.for_} <= told)
     )
     return next((one for one in likely if _means(analysis, one) != "harmless"), None)
 
