@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from hrmdoc.live.taken import TakenAction
 
 SYMPTOMS = 10
-_SCOPE = "several-runs"
-"""Says of which run in the file all else is said."""
 KINDS = {"rl.": "rl", "act.": "hrm", "dpo.": "preference"}
 """Metrics that only runs of one kind have; other runs do not miss them."""
 
@@ -145,7 +143,8 @@ def _verdict(analysis: Analysis, console: Surface) -> None:
 
 def _symptoms(analysis: Analysis, console: Surface, *, verbose: bool) -> None:
     cited = {e.symptom for h in likely(analysis)[:2] for e in (*h.for_[:4], *h.against[:3])}
-    shown = [s for s in analysis.present if analysis.severity(s) != "info" or s.id in (*cited, _SCOPE)]
+    told = {*cited, *(rule.id for rule in analysis.book.symptoms.values() if rule.scope)}
+    shown = [s for s in analysis.present if analysis.severity(s) != "info" or s.id in told]
     if verbose:
         shown = analysis.present
     elif analysis.verdict not in SICK:

@@ -38,7 +38,8 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     absence says nothing; where one does, this symptom qualifies that one and is no finding beside it.
     `after`: other symptoms whose state its checks ask for. It is looked at behind all of them.
     `run_state`: what has become of a run that shows it, where the symptom says so. `catch_all`: it says that
-    something failed and not what. `launcher`: its lines are those of a launcher, not of any rank.
+    something failed and not what. `launcher`: its lines are those of a launcher, not of any rank. `scope`: it
+    says of which run in a file all else is said, so that it is always told.
     `alarms: outcome`: it is information while the run ends well all the same; `unsolved`: while a score
     stands near its ceiling, or the evaluation has learned; `joined`: while no finding of another
     family stands beside it that is a warning by its own rule, over or not.
@@ -60,6 +61,7 @@ class SymptomRule(Struct, forbid_unknown_fields=True, frozen=True):
     run_state: Literal["hung", "stopped"] | None = None
     catch_all: bool = False
     launcher: bool = False
+    scope: bool = False
     applies: Applies = Applies()
     variants: tuple[Variant, ...] = ()
     needs: Needs = Needs()
