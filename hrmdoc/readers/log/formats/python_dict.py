@@ -2,7 +2,8 @@
 
 Their step stands in the mapping, or comes from the progress bar's next redraw, or from the epoch. The bar is
 drawn again right after a record is printed, and then shows the step of the record exactly, while the redraw
-before it may be steps behind. So a record without a step waits for that redraw.
+before it may be steps behind. So a record without a step waits for that redraw. Where several wait for the
+same one the output was buffered, and their epochs decide (`state/waiting.py`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ from collections import deque
 from functools import partial
 from typing import ClassVar
 
-from msgspec import field
-
 from hrmdoc.readers.log.formats.base import Again, Format, Many, Reading
 from hrmdoc.readers.log.grammar.headings import heading_in, may_head
 from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from, mapping_of, of_split, places_of
 from hrmdoc.readers.log.grammar.settings import states
 from hrmdoc.readers.log.state.cursor import Cursor, Line, Log, State
 from hrmdoc.readers.log.state.sink import Mark
+from hrmdoc.readers.log.state.waiting import Waiting
 from hrmdoc.record.records import Axis, Event, Fact
 from hrmdoc.text import patterns
 
@@ -34,12 +34,6 @@ _TRIAL = patterns.lazy(r"""["']status["']: ?["'](?:ok|fail|new)["']""")
 _OF_TRAINING = frozenset({"learning_rate", "lr", "grad_norm"})
 _RIGHT_BELOW = 2
 _OPENS = ("{'", '{"', "{ '")
-
-
-class Waiting(State):
-    """Records that wait for the bar to be drawn again, which shows their step."""
-
-    records: list[tuple[Mapping, Mark]] = field(default_factory=list)
 
 
 class Headed(State):
@@ -163,10 +157,10 @@ class PythonDict(Format):
         if mapping.step is not None or not self._awaits_bar(cursor, mapping, mark):
             self._emit(cursor, mapping, mark, mapping.step, reading)
             return True
-        waiting = cursor.of(Waiting).records
-        if not mapping.shape.evaluation and any(not other.shape.evaluation for other, _ in waiting):
+        waiting = cursor.of(Waiting)
+        if not waiting.holds(mapping):
             self._flush(cursor, reading)
-        waiting.append((mapping, mark))
+        waiting.add(mapping, mark, cursor.bar)
         return True
 
     def redrawn(self, cursor: Cursor, reading: Reading) -> None:
@@ -174,11 +168,12 @@ class PythonDict(Format):
         self.emit_waiting(cursor, cursor.bar.n, reading)
 
     def emit_waiting(self, cursor: Cursor, step: int | None, reading: Reading) -> None:
-        """The waiting records belong to a step."""
-        waiting = cursor.of(Waiting).records
-        for mapping, mark in waiting:
-            self._emit(cursor, mapping, mark, step, reading)
-        waiting.clear()
+        """The waiting records belong to a step, or came too late for it."""
+        waiting = cursor.of(Waiting)
+        waiting.learn(cursor.bar, step)
+        for mapping, mark in waiting.records:
+            self._emit(cursor, mapping, mark, waiting.step_of(mapping, step), reading)
+        waiting.records.clear()
 
     def _again(self, mapping: Mapping, text: str) -> Again | None:
         """How a line is read that differs in nothing but the numbers of one flat mapping."""
@@ -233,17 +228,21 @@ class PythonDict(Format):
 
     def _awaits_bar(self, cursor: Cursor, mapping: Mapping, mark: Mark) -> bool:
         known = cursor.bar.total
-        if not mapping.shape.evaluation:
+        if not mapping.shape.evaluation and not cursor.of(Waiting).late:
             cursor.bar.choose()
         if cursor.bar.total not in (known, None):
             self.log.facts.add("run.total_steps", cursor.bar.total, "run", mark)
-        return not cursor.bar.complete
+        return not cursor.bar.complete or (
+            cursor.bar.passed and bool(mapping.epoch) and not cursor.steps_per_epoch
+        )
 
     def _flush(self, cursor: Cursor, reading: Reading) -> None:
         """No redraw will show the step of the waiting records."""
         self.emit_waiting(cursor, None, reading)
 
     def _emit(self, cursor: Cursor, mapping: Mapping, mark: Mark, step: int | None, reading: Reading) -> None:
+        if step is None:
+            step = cursor.of(Waiting).step_of(mapping, None)
         if step is None:
             step = self._guess(cursor, mapping)
         elif mapping.epoch:
@@ -270,12 +269,13 @@ class PythonDict(Format):
         """An earlier epoch behind the summary of a training is of the next one in the same output."""
         closed = cursor.of(Closed)
         if closed.epoch is not None and mapping.epoch is not None and mapping.epoch < closed.epoch:
-            closed.epoch, cursor.steps_per_epoch = None, 0.0
+            closed.epoch, cursor.steps_per_epoch, cursor.of(Waiting).pace = None, 0.0, None
             reading.records.append(Event("launch", self.log.file, mark.line))
 
     def _close_training(self, cursor: Cursor, mapping: Mapping, mark: Mark, reading: Reading) -> None:
         """The summary at the end of a training. One value that is no number, anywhere in the run, makes the
         mean of all none."""
+        cursor.of(Waiting).learn(cursor.bar, None, mapping.epoch)
         self._flush(cursor, reading)
         cursor.of(Closed).epoch = mapping.epoch
         if mapping.step:

@@ -7,7 +7,7 @@ import numpy as np
 from msgspec import Struct
 
 from hrmdoc.readers.log.formats.base import Reading
-from hrmdoc.readers.log.formats.python_dict import Closed, Mappings, PythonDict, Waiting
+from hrmdoc.readers.log.formats.python_dict import Closed, Mappings, PythonDict
 from hrmdoc.readers.log.grammar.mapping import Mapping, mapping_from
 from hrmdoc.readers.log.repeats.bars import Bars
 from hrmdoc.readers.log.repeats.columns import Floats, Ints
@@ -15,6 +15,7 @@ from hrmdoc.readers.log.repeats.given import Given
 from hrmdoc.readers.log.repeats.rows import SUB, Rows, joined
 from hrmdoc.readers.log.state.cursor import Cursor
 from hrmdoc.readers.log.state.sink import NO_STEP, Mark
+from hrmdoc.readers.log.state.waiting import Waiting
 
 
 class Group(Struct):
@@ -52,7 +53,7 @@ class Records(Struct):
     @classmethod
     def of(cls, cursor: Cursor, every: list[Rows], bars: Bars | None) -> Records | None:
         """The records among some lines; None where they must be read one by one."""
-        if bars is None or _begins_again(cursor, every):
+        if bars is None or cursor.of(Waiting).late or cursor.bar.passed or _begins_again(cursor, every):
             return None
         groups = [Group(rows, _sample(rows), rows.order, np.empty(0, np.int64)) for rows in every]
         waiting = cursor.of(Waiting).records
@@ -194,12 +195,28 @@ def _await(group: Group, bars: Bars, first: int) -> None:
 
 
 def _single(groups: list[Group], waiting: list[tuple[Mapping, Mark]], bars: Bars) -> bool:
-    """Whether no two records of training wait for the same redraw: the second one would end the waiting."""
+    """Whether no two records of training wait for the same redraw, nor any of different epochs: those came
+    together, and none belongs where the bar is drawn."""
     order = np.sort(joined(group.rows.order for group in groups if not group.mapping.shape.evaluation))
     places = np.searchsorted(bars.order, order)
     if any(not mapping.shape.evaluation for mapping, _ in waiting):
         places = np.concatenate(([0], places))
-    return bool((places[1:] != places[:-1]).all())
+    return bool((places[1:] != places[:-1]).all()) and _of_one_epoch(groups, waiting, bars)
+
+
+def _of_one_epoch(groups: list[Group], waiting: list[tuple[Mapping, Mark]], bars: Bars) -> bool:
+    """Whether all records that wait for the same redraw show the same epoch."""
+    known = [mapping.epoch for mapping, _ in waiting if mapping.epoch is not None]
+    places, epochs = [np.zeros(len(known), np.int64)], [np.array(known)]
+    for group in groups:
+        shown = dict(group.rows.values).get("epoch")
+        if shown is not None:
+            places.append(np.searchsorted(bars.order, group.rows.order))
+            epochs.append(shown)
+    place, epoch = np.concatenate(places), np.concatenate(epochs)
+    sort = np.argsort(place, kind="stable")
+    same = place[sort][1:] == place[sort][:-1]
+    return bool((epoch[sort][1:] == epoch[sort][:-1])[same].all())
 
 
 def _moves(groups: list[Group]) -> tuple[Ints, Ints]:

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
+_MOST_DRAWN = 1 << 16
+"""So many of the newest redraws of a bar are remembered."""
+
 
 class BarOfRun:
     """Finds the bar without a description that counts the run's steps among those of evaluations.
@@ -18,6 +21,8 @@ class BarOfRun:
         self.n: int | None = None
         self.total: int | None = None
         self._open: dict[int, int] = {}
+        self._drawn: dict[int, list[int]] = {}
+        self._full: int | None = None
 
     @property
     def complete(self) -> bool:
@@ -30,14 +35,33 @@ class BarOfRun:
         return bool(self._open)
 
     @property
-    def unseen(self) -> bool:
-        """Whether no bar may be the run's."""
-        return self.n is None and not self._open
+    def passed(self) -> bool:
+        """Whether the one bar there was is full before any training record came."""
+        return self.total is None and self._full is not None
+
+    @property
+    def steps(self) -> int:
+        """Those of the run; 0 where no bar tells them."""
+        return (self._full if self.passed else self.total) or 0
+
+    @property
+    def come_to(self) -> int:
+        """What the run's bar shows now."""
+        return (self._full if self.passed else self.n) or 0
+
+    @property
+    def drawn(self) -> Ints:
+        """What the run's bar has shown, redraw by redraw."""
+        return np.array(self._drawn.get(self.steps, [])[-_MOST_DRAWN:], np.int64)
 
     def see(self, n: int, total: int) -> bool:
         """Takes a redraw in; says whether it is of the run's bar."""
+        self._draw(total, [n])
         if n >= total:
             self._open.pop(total, None)
+            self._fill(total)
+            if total == self.total:  # what is open inside of it is no run that follows
+                self._open = {other: shown for other, shown in self._open.items() if other > total}
         else:
             self._open[total] = n
         if total != self.total:
@@ -49,7 +73,12 @@ class BarOfRun:
         """Takes many redraws of bars that are not full in, in order; says which are of the run's bar."""
         totals, first = np.unique(total, return_index=True)
         for each in totals[np.argsort(first)].tolist():
-            self._open[each] = int(n[total == each][-1])
+            shown = n[total == each]
+            begun = np.flatnonzero(shown[1:] < shown[:-1]) + 1
+            self._open[each] = int(shown[-1])
+            self._draw(
+                each, shown[begun[-1] :].tolist() if len(begun) else shown.tolist(), anew=len(begun) > 0
+            )
         own: NDArray[np.bool_] = total == (-1 if self.total is None else self.total)
         if own.any():
             self.n = int(n[own][-1])
@@ -59,3 +88,20 @@ class BarOfRun:
         """A training record came: if no bar is known to be the run's, the first open one is."""
         if self._open and self.complete:
             self.total, self.n = next(iter(self._open.items()))
+
+    def _draw(self, total: int, shown: list[int], *, anew: bool = False) -> None:
+        """Remembers what a bar showed since it began."""
+        drawn = self._drawn.setdefault(total, [])
+        if anew or (drawn and shown[0] < drawn[-1]):
+            drawn.clear()
+        drawn += shown
+        if len(drawn) > 2 * _MOST_DRAWN:
+            del drawn[:-_MOST_DRAWN]
+
+    def _fill(self, total: int) -> None:
+        """Forgets a bar that is full, but the run's, and the longest while none is known to be that."""
+        gone: int | None = total if total != self.total else None
+        if self.n is None and total >= (self._full or 0):
+            gone, self._full = self._full if self._full != total else None, total
+        if gone is not None:
+            self._drawn.pop(gone, None)
