@@ -46,6 +46,8 @@ _CODE = patterns.lazy(
     r"^(?:@|(?:async |def |class |if |for |while |with |try:|return )|import torch|from torch)", re.MULTILINE
 )
 _NOISE = patterns.lazy(r"^(?:_wandb|wandb_version|hydra)(?:\.|$)|(?:^|\.)(?:id2label|label2id)\.|\.desc$")
+_LABELS = patterns.lazy(r"(?:^|\.)id2label(?=\.)")
+"""The labels of a model of transformers, of which their number counts."""
 
 _WANDB = patterns.lazy(rb"^(?:wandb_version:|_wandb:)", re.MULTILINE)
 _IN_ENTRY = patterns.lazy(r"\.(?:desc|sort|value(?:\..*)?)$")
@@ -75,11 +77,16 @@ def open_session(context: Context) -> Whole:
 
 
 def _read(context: Context, blob: bytes) -> Iterator[Record]:
+    labels: dict[str, int] = {}
     try:
         for key, value, line in leaves(blob, context.path):
             plain = plain_value(value)
+            if (mapping := _LABELS.search(key)) is not None:
+                labels[key[: mapping.end()]] = labels.get(key[: mapping.end()], 0) + 1
             if (plain is not None or value is None) and not _NOISE.search(key):
                 yield Fact(key, plain, "config", context.path, line)
+        for key, count in labels.items():
+            yield Fact(key, count, "config", context.path)
     except InputError as error:
         yield Damage(context.path, error.line, error.what)
 

@@ -6,9 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from hrmdoc.record.records import Fact
+from hrmdoc.roles.classifier import take_classes
 from hrmdoc.roles.follows import derive
 from hrmdoc.roles.framework import chain, detect
 from hrmdoc.roles.nested import ANYWHERE, loose, nested
+from hrmdoc.roles.paced import take_pace
 from hrmdoc.roles.values import at, converted
 from hrmdoc.text import patterns
 from hrmdoc.text.precisions import precision_of
@@ -52,7 +54,9 @@ def canonical(run: Run, book: Rulebook) -> dict[str, Fact]:
     _without_evolution(run, found)
     _logged(run, found)
     _sharding(found, (key for scope, key in run.facts if scope == "config"))
+    take_pace(run, found)
     derive(found)
+    take_classes(run, found)
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from hrmdoc.roles.classifier import CLASSIFIER
 from hrmdoc.roles.company import shared
 
 if TYPE_CHECKING:
@@ -54,10 +55,7 @@ _PERPLEXITY = frozenset({"perplexity", "ppl"})
 _BY_REWARD = frozenset({"grpo", "gdpo", "rloo", "ppo", "reinforce", "ebft", "dapo", "gspo"})
 _BY_PREFERENCE = frozenset({"dpo", "ipo", "kto", "orpo", "simpo", "cpo"})
 _CLASSES = (
-    (
-        "classification",
-        re.compile(r"For(?:Sequence|Token|Image|Audio|Video)Classification$|ForMultipleChoice$"),
-    ),
+    ("classification", CLASSIFIER),
     ("detection", re.compile(r"ForObjectDetection$")),
     (
         "sft",

@@ -50,6 +50,11 @@ def test_json_gives_dotted_keys_with_their_lines() -> None:
     }
 
 
+def test_of_the_labels_of_a_model_their_number_counts() -> None:
+    text = '{"model_type": "bert",\n "id2label": {"0": "no", "1": "maybe", "2": "yes"}, "label2id": {"no": 0}}'
+    assert facts(read(configs, "config.json", text)) == {"model_type": ("bert", 1), "id2label": (3, None)}
+
+
 def test_the_wrapped_values_of_wandb_are_unwrapped() -> None:
     text = "wandb_version: 1\n\n_wandb:\n  value:\n    cli_version: 1\nlr:\n  desc: null\n  value: 0.1\n"
     text += "arch:\n  value:\n    hidden_size: 8\n"

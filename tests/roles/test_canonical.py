@@ -397,3 +397,15 @@ def test_generations_of_a_search_by_evolution_are_none_of_a_language_model() -> 
 def test_an_accumulation_of_nothing_divides_no_batch() -> None:
     found = values(run_of(stated={"data.batch_size": 32, "data.grad_accum": 0}))
     assert found["data.micro_batch_size"] == 32
+
+
+def test_the_vocabulary_of_a_classifier_is_none_of_its_answers() -> None:
+    config = {"architectures": "BertForSequenceClassification", "vocab_size": 30522}
+    found = values(run_of(config))
+    assert (found["data.classes"], found["model.vocab_size"]) == (2, 30522)
+    assert "data.vocab_size" not in found
+    assert values(run_of({**config, "id2label": 5}))["data.classes"] == 5
+    labels = {f"model_config.id2label.{n}": f"LABEL_{n}" for n in range(3)}
+    assert values(run_of({**config, **labels}))["data.classes"] == 3
+    assert "data.classes" not in values(run_of({**config, "problem_type": "multi_label_classification"}))
+    assert values(run_of({**config, "architectures": "GPT2LMHeadModel"}))["data.vocab_size"] == 30522
