@@ -242,6 +242,14 @@ class _Watch:
             )
         return self._began[at]
 
+    def _bound(self, value: float) -> float | None:
+        """The threshold that a sentence may say a value is beyond: that which ends an episode, where it lies
+        between both."""
+        enter, leave = self._when.enter, self._when.leave
+        if enter is None or leave is None:
+            return enter
+        return leave if min(enter, leave) < value < max(enter, leave) else enter
+
     def _describe(
         self, series: Series, offset: int, episode: Episode, counts: Mapping[str, int], open_now: bool
     ) -> Finding:
@@ -263,8 +271,9 @@ class _Watch:
             "unit": UNITS.get(series.axis, "step"),
             "best": float(finite.min()) if len(finite) else math.nan,
             "highest": float(finite.max()) if len(finite) else math.nan,
-            "enter": self._when.enter,
+            "enter": self._bound(float(series.values[told])),
             **counts,
+            "held": counts["held"] + max(0, offset + episode.start - first),
             "duration": episode.held,
             "points": told - offset + 1,
             "in_all": end - offset + 1,

@@ -52,6 +52,18 @@ def test_an_episode_that_lasts_says_where_it_began_how_high_it_is_and_for_how_lo
     )
 
 
+def test_a_value_that_has_stood_from_the_first_point_on_is_told_from_there() -> None:
+    zero = {**LEVEL, "enter": 1e-6, "leave": 1e-5, "direction": "below", "min_points": 4, "patience": 3}
+    always, since = found(zero, run_of([0] * 9)), found(zero, run_of([2, 1, *[0] * 7]))
+    assert (always.first_step, always.values["held"], always.values["in_all"]) == (0, 9, 9)
+    assert (since.first_step, since.values["held"]) == (20, 7)
+
+
+def test_a_value_between_both_thresholds_is_said_to_be_beyond_the_one_that_it_is_beyond() -> None:
+    assert found(LEVEL, run_of([6, 6, 4.5])).values["enter"] == 4.0
+    assert found(LEVEL, run_of([6, 4.5, 6])).values["enter"] == 5.0
+
+
 def test_an_episode_that_is_over_says_where_it_ended_and_how_high_it_was() -> None:
     told = found(LEVEL, run_of([1, 6, 9, 2, 8, 1, 1]))
     assert (told.state, told.first_step, told.last_step, told.count) == ("resolved", 10, 30, 2)
@@ -62,7 +74,7 @@ def test_an_episode_that_is_over_says_where_it_ended_and_how_high_it_was() -> No
 
 def test_nothing_before_the_fewest_points_opens_an_episode() -> None:
     late = {**LEVEL, "min_points": 3}
-    assert found(late, run_of([9, 9, 9])).first_step == 20
+    assert found(late, run_of([9, 8, 9])).first_step == 20
     assert found(late, run_of([9, 9, 1])).state == "absent"
     few = found(late, run_of([9, 9]))
     assert (few.state, few.missing) == ("not_evaluated", ("3 points of train.loss (have 2)",))
@@ -86,7 +98,7 @@ def test_what_a_run_before_showed_is_over_with_it_and_the_new_one_waits_for_its_
     assert (first.first_step, first.last_step, first.values["best"]) == (10, 70, 1.0)
     told = ("last", "reached", "now", "held", "points", "in_all")
     assert [first.values[name] for name in told] == [9.0, 9.0, 1.0, 7, 8, 8], "of the run before, but for now"
-    second = found({**LEVEL, "min_points": 3}, run_of([*[1] * 8, 9, 9, 9, *[9] * 5], steps=AGAIN))
+    second = found({**LEVEL, "min_points": 3}, run_of([*[1] * 8, 9, 8, 9, *[9] * 5], steps=AGAIN))
     assert (second.state, second.first_step, second.line) == ("present", 20, 111)
     assert (second.values["first"], second.values["duration"], second.values["of_last_run"]) == (9.0, 6, True)
 

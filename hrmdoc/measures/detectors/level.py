@@ -41,6 +41,13 @@ class Level(Detector):
         self._first: int | None = None
         self._tail = Tail(smooth - 1)
 
+    def began(self, values: FloatArray) -> int:
+        """Where the value came that has stood unchanged since."""
+        others = np.flatnonzero(values != values[-1])
+        return (
+            len(values) - 1 if self._smooth > 1 or self._after else int(others[-1]) + 1 if len(others) else 0
+        )
+
     def score(self, steps: IntArray, values: FloatArray) -> FloatArray:
         if self._first is None:
             self._first = int(steps[0])
