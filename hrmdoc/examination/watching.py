@@ -242,13 +242,13 @@ class _Watch:
             )
         return self._began[at]
 
-    def _bound(self, value: float) -> float | None:
+    def _bound(self, value: float) -> Any:
         """The threshold that a sentence may say a value is beyond: that which ends an episode, where it lies
         between both."""
         enter, leave = self._when.enter, self._when.leave
         if enter is None or leave is None:
             return enter
-        return leave if min(enter, leave) < value < max(enter, leave) else enter
+        return leave if min(float(enter), float(leave)) < value < max(float(enter), float(leave)) else enter
 
     def _describe(
         self, series: Series, offset: int, episode: Episode, counts: Mapping[str, int], open_now: bool

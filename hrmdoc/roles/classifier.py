@@ -28,11 +28,16 @@ def take_classes(run: Run, found: dict[str, Fact]) -> None:
     vocabulary = found.pop("data.vocab_size", None)
     if vocabulary is not None:
         found.setdefault("model.vocab_size", at(vocabulary, "model.vocab_size", vocabulary.value))
+    classes = 0 if "MultipleChoice" in str(named.value) else _classes(config)
+    if classes >= _USUAL:
+        found.setdefault("data.classes", at(named, "data.classes", classes))
+
+
+def _classes(config: dict[str, Fact]) -> int:
+    """How many labels a configuration names; 0 where an example may have several, or a number for one."""
     problem = next((str(fact.value) for key, fact in config.items() if key.endswith("problem_type")), "")
-    several = not problem.startswith(("multi_label", "regression")) and "MultipleChoice" not in str(
-        named.value
-    )
-    labels = [fact for key, fact in config.items() if _LABELS.search(key)]
-    counted = next((fact.value for fact in labels if fact.key.endswith("id2label")), len(labels) or _USUAL)
-    if several and isinstance(counted, int) and counted >= _USUAL:
-        found.setdefault("data.classes", at(named, "data.classes", counted))
+    if problem.startswith(("multi_label", "regression")):
+        return 0
+    labels = [key for key in config if _LABELS.search(key)]
+    counted = next((config[key].value for key in labels if key.endswith("id2label")), len(labels) or _USUAL)
+    return counted if isinstance(counted, int) else 0
