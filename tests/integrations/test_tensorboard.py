@@ -149,6 +149,7 @@ def test_tensorboard_starts_without_the_rules_being_read() -> None:
 
 @pytest.mark.chromium
 def test_the_tab_shows_the_worst_run_and_another_by_the_keyboard(server: Server, tmp_path: Path) -> None:
+    pytest.importorskip("selenium")
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.keys import Keys

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from hrmdoc import rulebook
+from hrmdoc.examination.examine import Situation
 from hrmdoc.remedies.planner import plan
+from hrmdoc.remedies.prescribe import misfit
 
 BOOK = rulebook.load()
 HRM = """\
@@ -63,3 +65,10 @@ def test_each_patch_is_verified_by_a_symptom_of_every_cause_that_offers_it() -> 
         if remedy.kind == "patch" and cause.produces.keys().isdisjoint(remedy.verify.gone)
     }
     assert unproven == {("memorization", "evaluate-often")}  # evaluating heals nothing, it shows when to stop
+
+
+@pytest.mark.parametrize(("on", "why"), [(False, "evaluation is switched off"), (True, ""), (None, "")])
+def test_evaluations_are_not_made_more_often_where_none_are_made(on: bool | None, why: str) -> None:
+    situation = Situation(facts={} if on is None else {"eval.on": on}, framework="hf-trainer")
+    assert misfit(BOOK.remedies["evaluate-often"], situation, {"eval-too-rare"}).startswith(why)
+    assert bool(misfit(BOOK.remedies["evaluate-often"], situation, {"eval-too-rare"})) is bool(why)
