@@ -141,9 +141,15 @@ def _verdict(analysis: Analysis, console: Surface) -> None:
         put(console, Text(safe(note)), lead=Text("Note: ", style="yellow"))
 
 
-def _symptoms(analysis: Analysis, console: Surface, *, verbose: bool) -> None:
+def _told(analysis: Analysis) -> set[str]:
+    """The symptoms that are shown even where they are information: those that the leading causes cite, and
+    what says of which run all else is said."""
     cited = {e.symptom for h in likely(analysis)[:2] for e in (*h.for_[:4], *h.against[:3])}
-    told = {*cited, *(rule.id for rule in analysis.book.symptoms.values() if rule.scope)}
+    return cited | {rule.id for rule in analysis.book.symptoms.values() if rule.scope}
+
+
+def _symptoms(analysis: Analysis, console: Surface, *, verbose: bool) -> None:
+    told = _told(analysis)
     shown = [s for s in analysis.present if analysis.severity(s) != "info" or s.id in told]
     if verbose:
         shown = analysis.present
