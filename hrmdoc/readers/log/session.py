@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hrmdoc.readers.log.coverage import Coverage
+from hrmdoc.readers.log.launches import Launches
 from hrmdoc.readers.log.lines import scan
 from hrmdoc.readers.log.lines.clocks import Clocks
-from hrmdoc.readers.log.lines.launches import Launches
 from hrmdoc.readers.log.lines.prefix import Peeler
 from hrmdoc.readers.log.lines.stream import PIECE_LIMIT, Block, Splitter, cleaned
 from hrmdoc.readers.log.repeats.lanes import Lanes

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from hrmdoc.analysis import Analysis, analyze
-from hrmdoc.readers.log.lines.launches import Launches
+from hrmdoc.readers.log.launches import Launches
 from hrmdoc.readers.log.lines.stream import Splitter
 
 
@@ -64,3 +66,24 @@ def test_the_name_of_a_logger_marks_nothing() -> None:
 def test_the_place_that_loguru_names_may_change_with_the_program() -> None:
     before, after = "__main__:<module>:112 - run the program", "__main__:<module>:113 - run the program"
     assert _lines(f"10:00:00 | INFO     | {before}", "loss 1.0", f"11:00:00 | INFO     | {after}") == [3]
+
+
+def test_the_heading_of_each_evaluation_is_no_launch() -> None:
+    epoch = ("Epoch {}", "-----", "loss: 2.312417  [  128/60000]", "Test Error: ", " Accuracy: 10.0%")
+    assert _lines(*(line.format(number) for number in (1, 2, 3) for line in epoch)) == []
+    assert _lines(*(2 * ("Test Error: ", " Accuracy: 10.0%, Avg loss: 2.303538"))) == []
+
+
+@pytest.mark.parametrize("begun", ["epoch 1 loss 2.30", "Epoch 1/20", "val_acc = 0.1"])
+def test_what_is_said_once_the_training_goes_on_is_no_launch(begun: str) -> None:
+    assert _lines(*(3 * (begun, "Now the pictures are drawn"))) == []
+
+
+@pytest.mark.parametrize("said", ["Evaluating on the test set", "Start validation", "Testing the model ..."])
+def test_a_sentence_with_which_evaluations_begin_is_no_launch(said: str) -> None:
+    assert _lines(*(3 * (said, "val_acc = 0.1"))) == []
+
+
+def test_settings_at_the_head_leave_the_line_behind_them_a_mark() -> None:
+    once = ("lr: 0.1", "loss_weight = 0.5", "epochs: 3", "Building the model", "loss 1.0")
+    assert _lines(*once, *once) == [9]

@@ -1,7 +1,8 @@
 """Where another launch of the program begins in the same file: its first line comes again.
 
 Many programs append to the log of the run before, and print no step. The line with which such a log begins,
-before any number is logged, is then the mark of every launch.
+before any result is logged and any epoch named, is then the mark of every launch; one that says whose results
+follow comes with each evaluation, and is none.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hrmdoc.readers.log.lines.stream import Block
+from hrmdoc.readers.log.grammar.headings import heading_in
+from hrmdoc.readers.log.grammar.words import is_result
+from hrmdoc.readers.log.lines.stream import Block, cleaned
 from hrmdoc.text import patterns
 from hrmdoc.text.stamps import LEVEL
 
@@ -28,6 +31,15 @@ _LEVEL = re.compile(rf"\b{LEVEL}\b".encode())
 _PLACE = re.compile(rb"[\s\-:|\]]*[\w.<>]+:[\w.<>]+:\d+ - ")
 """Where loguru says that a message comes from; the number of the line changes with the program."""
 _METRIC = re.compile(rb"[A-Za-z_)%]\w*\s*(?:[:=]\s+|=)[-+]?\d|\d[eE.]\d")
+_RESULT = patterns.lazy(
+    r"([A-Za-z][\w/.@-]*)(?:\W{0,3}\s{0,8}[:=]|\s)\s{0,8}[-+]?(?:\d|nan\b|inf\b)", re.IGNORECASE
+)
+"""A word before a number."""
+_EPOCH = patterns.lazy(rb"\bepoch\W{0,3}\d", re.IGNORECASE)
+_EVALUATES = patterns.lazy(
+    rb"(?:(?:start\w*|begin\w*|running|performing)\s)?(?:the\s)?(?:evaluati(?:ng|on)|validati(?:ng|on)|test(?:ing)?)\b",
+    re.IGNORECASE,
+)
 _NOTICE = patterns.lazy(rb"warn|deprecat|instructions for", re.IGNORECASE)
 """What libraries say on import, and again whenever they like."""
 
@@ -67,10 +79,14 @@ class Launches:
         """Takes the first line of words as the mark; gives back where it ends."""
         for _, start, end, _ in block.of(np.arange(min(self._looks, len(block.ends)))):
             self._looks -= 1
-            mark = _marking(block.data[start:end])
+            line = block.data[start:end]
+            mark = _marking(line)
             if mark:
                 self._mark = re.compile(re.escape(mark) + rb"(?![A-Za-z0-9])")
                 return end
+            if _has_begun(line):
+                self._looks = 0
+                break
         return len(block.data)
 
 
@@ -87,7 +103,17 @@ def _marking(line: bytes) -> bytes:
     words = max((re.sub(rb"^[\d\s.,:|\]-]+", b"", _said(part)) for part in parts), key=len)
     if sum(65 <= c <= 90 or 97 <= c <= 122 for c in words) < _SHORTEST or _METRIC.search(words):
         return b""
-    return b"" if _NOTICE.search(line) else words
+    heads = line.rstrip().endswith(b":") and heading_in(cleaned(words) + ":")
+    return b"" if heads or _EVALUATES.match(words) or _NOTICE.search(line) else words
+
+
+def _has_begun(line: bytes) -> bool:
+    """Whether a line shows that the training goes on: what comes behind it comes again as it does."""
+    if len(line) > _LONGEST:
+        return False
+    if _EPOCH.search(line):
+        return True
+    return any(is_result(found[1]) for found in _RESULT.finditer(cleaned(line)))
 
 
 def _said(part: bytes) -> bytes:
