@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.readers.log.metrics import points
 
 
@@ -100,3 +102,34 @@ def test_a_report_of_conlleval_is_of_the_part_named_above_it_and_its_classes_are
     assert "FB1" not in run.metrics
     assert len(points(run, "NER loss")) == 5
     assert run.facts["config", "lr"].value == 0.001
+
+
+def _quickstart(epochs: int, head: str) -> str:
+    """What the loop of PyTorch's quickstart prints, 500 batches of 64, each hundredth."""
+    batches = "".join(f"loss: 2.3{batch}0000  [{6400 * batch + 64:>5d}/32000]\n" for batch in range(5))
+    end = "Test Error: \n Accuracy: 10.0%, Avg loss: 2.303538 \n\n"
+    return "".join(head.format(number) + batches + end for number in range(1, epochs + 1))
+
+
+@pytest.mark.parametrize("head", ["Epoch {}\n-------------------------------\n", ""])
+def test_a_heading_of_a_test_holds_until_a_loss_stands_at_its_place_in_the_epoch(
+    read: Any, head: str
+) -> None:
+    run = read(_quickstart(3, head))
+    losses = points(run, "loss")
+    assert len(losses) == 15
+    assert [step - losses[0][0] for step, _ in losses] == [
+        32000 * epoch + 6400 * batch for epoch in range(3) for batch in range(5)
+    ]
+    assert [len(points(run, name)) for name in ("test_Accuracy", "test_Avg loss")] == [3, 3]
+    assert not points(run, "test_loss")
+
+
+def test_a_place_that_is_torn_off_is_none(read: Any) -> None:
+    run = read(_quickstart(2, "") + "loss: 2.2  [  64/")
+    assert len(points(run, "loss")) == 10
+
+
+def test_how_many_were_right_in_brackets_behind_an_accuracy_is_no_place(read: Any) -> None:
+    run = read("".join(f"Epoch {n}\naccuracy: 0.9{n} [9{n}/100]\n" for n in (1, 2, 3)))
+    assert points(run, "accuracy") == [(1, 0.91), (2, 0.92), (3, 0.93)]

@@ -38,11 +38,14 @@ Found = tuple[list[Counter], list[Measure]]
 def led(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found:
     """Counters and measures where the line begins with a step that bears no name: `250 val 3.28`,
     `[10]<tab>train-rmse:0.5`, `[10] loss=0.5`, `[1,  2000] loss: 2.1`, `1|10|Loss: 1.2`, `0:18:02 - 10 - 58.9
-    words/s`, timm's; or where it stands between a name and its value: `Training loss for 10: 0.5`."""
+    words/s`, timm's; where it stands between a name and its value: `Training loss for 10: 0.5`; or in
+    brackets behind a loss."""
     if _is_pair(gaps, counters, found):
         name = found[0].name
         name = f"{name}_loss" if split_of(name) and not measures(name) else name
         return [Counter("global", 0, None)], [Measure(name, 1)]
+    if place := _behind_a_loss(gaps, counters, found):
+        return [*counters, place], found
     if gaps[0].strip() == "[" and (bracketed := _bracketed(gaps, counters, found)):
         return bracketed
     if not counters and (later := _led_later(gaps, found)):
@@ -51,6 +54,17 @@ def led(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found:
         names = enumerate(("loss", "avg_loss", "lr", "step_time"), 1)
         return [Counter("global", 0, None)], [Measure(name, at) for at, name in names]
     return _led_by_two(gaps, counters, found) if len(gaps) >= 4 else (counters, found)
+
+
+def _behind_a_loss(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Counter | None:
+    """`loss: 2.3  [  128/60000]`: the place in the epoch; behind an accuracy so many were right."""
+    if any(counter.kind != "epoch" for counter in counters):
+        return None
+    for at in (one.at for one in found if one.over is None and plain(one.name).endswith("loss")):
+        between = [gap.strip() for gap in gaps[at + 1 : at + 4]]
+        if len(between) == 3 and between[:2] == ["[", "/"] and between[2].startswith("]"):
+            return Counter("batch", at + 1, at + 2)
+    return None
 
 
 def _bracketed(gaps: Gaps, counters: list[Counter], found: list[Measure]) -> Found | None:

@@ -83,6 +83,7 @@ class Flow(Struct):
     _base: int | None = None
     _seen_epoch: int | None = None
     _last: int = -1
+    _stride: int = 0
     _most: int = 0
     _offset: int = 0
     _continues: bool = False
@@ -202,16 +203,20 @@ class Flow(Struct):
     def _laps_of(self, steps: Ints, totals: Ints) -> Ints:
         """What `_lap` gives for many lines in order."""
         before = np.concatenate(([self._last], steps[:-1]))
-        ended = (totals != NONE) & (steps < before) & (before >= totals)
+        strides = np.where(before < 0, 0, np.maximum(steps - before, 0))
+        reached = before + np.concatenate(([self._stride], strides[:-1]))
+        ended = (totals != NONE) & (steps < before) & (reached >= totals)
         laps = self._laps + np.cumsum(ended)
-        self._last, self._laps = int(steps[-1]), int(laps[-1])
+        self._last, self._stride, self._laps = int(steps[-1]), int(strides[-1]), int(laps[-1])
         placed: Ints = steps + laps * np.maximum(totals, 0)
         return placed
 
     def _lap(self, step: int, total: int | None) -> int:
-        """Batches of epochs that bear no number: a complete lap begins the next one."""
-        if total is not None and step < self._last and self._last >= total:
+        """Batches of epochs that bear no number: a lap that its next line would complete begins the next
+        one."""
+        if total is not None and step < self._last and self._last + self._stride >= total:
             self._laps += 1
+        self._stride = 0 if self._last < 0 else max(step - self._last, 0)
         self._last = step
         return step + self._laps * (total or 0)
 
