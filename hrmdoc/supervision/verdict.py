@@ -7,7 +7,7 @@ for another machine; it starts nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from hrmdoc.diagnosis.diagnose import Hypothesis
 from hrmdoc.examination.symptom import Symptom
 from hrmdoc.live.incidents import Incident
 from hrmdoc.reports.layout import safe
-from hrmdoc.reports.verdict import headline
+from hrmdoc.reports.verdict import SICK, headline
 from hrmdoc.rulebook import Restart
 from hrmdoc.supervision.attempts import Attempt
 from hrmdoc.supervision.ending import ASKED, WORD, signal_of, words
@@ -170,7 +170,15 @@ def _fell_short(analysis: Analysis) -> bool:
     if all(readers.reader(name).WHOLE for name in analysis.run.formats):
         return False
     total, step = analysis.situation.facts.get("run.total_steps"), last_step(analysis)
-    return isinstance(total, int | float) and step is not None and step < total - 1
+    return isinstance(total, int | float) and step is not None and step + _stride(analysis) < total
+
+
+def _stride(analysis: Analysis) -> int:
+    """Steps between the last two that the run logged: behind the last, so many more may have passed."""
+    series = analysis.run.progress
+    if series is None or len(series) < 2:
+        return 1
+    return max(1, int(series.steps[-1] - series.steps[-2]))
 
 
 def last_step(analysis: Analysis) -> int | None:
@@ -188,7 +196,17 @@ def _deciding(analysis: Analysis) -> Hypothesis | None:
         for one in analysis.diagnosis.hypotheses
         if one.probability >= LEAST and not (told and {evidence.symptom for evidence in one.for_} <= told)
     )
-    return next((one for one in likely if _means(analysis, one) != "harmless"), None)
+    found = next((one for one in likely if _means(analysis, one) != "harmless"), None)
+    odd = found is not None and _means(analysis, found) == "stop" and not _shows(analysis, found, told)
+    return None if odd else found
+
+
+def _shows(analysis: Analysis, cause: Hypothesis, told: Set[str]) -> bool:
+    """Whether the run shows more than oddities: a finding, or a message that the cause brings about."""
+    produces = analysis.book.causes[cause.cause].produces
+    own = [symptom for symptom in analysis.present if symptom.id not in told]
+    messages = {symptom.id for symptom in own if symptom.signature_role is not None}
+    return any(analysis.severity(one) in SICK for one in own) or not messages.isdisjoint(produces)
 
 
 def _means(analysis: Analysis, cause: Hypothesis) -> Restart:

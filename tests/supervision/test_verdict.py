@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 
@@ -66,6 +67,23 @@ def test_of_a_run_that_was_stopped_by_hand_its_stop_is_told_and_not_what_it_lear
     found = verdict(examined("".join(rows) + "KeyboardInterrupt\n"))
     assert found.line.startswith("STOP: Stopped by hand at step 550; Somebody stopped the run")
     assert found.failure == "interrupted"
+
+
+def _regression(steps: int, total: int) -> str:
+    """A squared error that comes to its noise, every fifth step."""
+    losses = (10 * math.exp(-step / 12) + 0.01 + step % 7 / 2000 for step in range(0, steps, 5))
+    return "".join(f"step {5 * at}/{total} loss {loss:.4f}\n" for at, loss in enumerate(losses))
+
+
+@pytest.mark.parametrize(
+    ("total", "status", "call"),
+    [(200, None, "OK"), (400, None, "RESTART"), (400, 1, "RESTART"), (200, 0, "OK")],
+)
+def test_what_is_no_more_than_an_oddity_stops_no_run(total: int, status: int | None, call: str) -> None:
+    analysis = examined(_regression(200, total))
+    assert analysis.verdict == "info"
+    assert any(one.cause == "solved" for one in analysis.diagnosis.hypotheses)
+    assert verdict(analysis, status=status).call == call
 
 
 def test_a_run_that_was_taken_away_did_not_fail() -> None:
