@@ -185,7 +185,8 @@ class RoleMap:
 
     def _in_part(self, part: str, words: list[str], averaged: bool) -> RoleGuess:
         """The role of the words that remain, on the part of the data that the others named."""
-        known = self._exact.get("_".join(words)) or self._exact.get("".join(words))
+        name = "_".join(words)
+        known = self._exact.get(name) or self._exact.get("".join(words)) or self._here.get(name)
         found = known or by_last_word(words) or by_form(part, words)
         if found is None or found.role is None:
             return RoleGuess(None)
