@@ -4,6 +4,7 @@ name, or rows."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 from hrmdoc.readers.support.flatten import flatten
@@ -43,6 +44,14 @@ def _is_indexed(column: Any) -> bool:
     )
 
 
+def _bare(names: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Names of measures without their parameters, `Quantile:alpha=0.5`, where they are told apart so."""
+    every = {name for found in names.values() for name in found}
+    times = Counter(name.partition(":")[0] for name in every)
+    short = {name: bare for name in every if times[bare := name.partition(":")[0]] == 1}
+    return {split: [short.get(name, name) for name in found] for split, found in names.items()}
+
+
 def of_catboost(tree: dict[str, Any]) -> dict[str, Any]:
     """CatBoost's `{"meta": {"learn_metrics": [...]}, "iterations": [{"learn": [0.6], ...}]}` as rows of named
     values."""
@@ -54,12 +63,14 @@ def of_catboost(tree: dict[str, Any]) -> dict[str, Any]:
     ):
         return tree
     listed = {split: meta.get(f"{split}_metrics") for split in ("learn", "test")}
-    names = {
-        split: [str(one.get("name", "loss")) for one in found if isinstance(one, dict)]
-        if isinstance(found, list)
-        else []
-        for split, found in listed.items()
-    }
+    names = _bare(
+        {
+            split: [str(one.get("name", "loss")) for one in found if isinstance(one, dict)]
+            if isinstance(found, list)
+            else []
+            for split, found in listed.items()
+        }
+    )
     named: list[dict[str, Any]] = []
     for row in rows:
         if isinstance(row, dict):

@@ -114,5 +114,24 @@ def test_rows_of_catboost_get_the_names_of_their_metrics() -> None:
             {"step": 1, "train_Logloss": 0.4},
         ]
     }
+
+
+def test_a_metric_of_catboost_bears_its_parameter_where_another_has_its_name_alone() -> None:
+    learn = [{"name": name} for name in ("Quantile:alpha=0.5", "NDCG:top=5")]
+    meta = {"learn_metrics": learn, "test_metrics": [*learn, {"name": "NDCG:top=10"}]}
+    rows = [{"iteration": 0, "learn": [0.6, 0.5], "test": [0.7, 0.4, 0.3]}]
+    [row] = of_catboost({"meta": meta, "iterations": rows})["history"]
+    assert list(row) == [
+        "step",
+        "train_Quantile",
+        "train_NDCG:top=5",
+        "val_Quantile",
+        "val_NDCG:top=5",
+        "val_NDCG:top=10",
+    ]
+
+
+def test_what_is_no_record_of_catboost_stays_as_it_is() -> None:
+    meta = {"learn_metrics": [{"name": "Logloss"}]}
     for other in ({"meta": {}, "iterations": []}, {"meta": meta}, {"meta": 1, "iterations": []}):
         assert of_catboost(other) == other
