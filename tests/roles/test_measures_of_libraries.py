@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from hrmdoc import rulebook
+from hrmdoc.analysis import analyze
 from hrmdoc.record.records import Points
 from hrmdoc.record.run import Run
 from hrmdoc.roles import RoleMap
@@ -59,3 +62,12 @@ def test_the_norm_beside_the_counts_of_a_linear_model_is_that_of_its_weights() -
     role.settle(str(found.id))
     assert role("Norm").role == "param_norm"
     assert RoleMap(BOOK)("Norm").role == "grad_norm"
+
+
+def test_a_nan_in_the_default_measure_of_a_regression_with_boosted_trees_is_seen(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    values = [*(f"{1 / at:.4f}" for at in range(1, 30)), "nan", "nan", "nan"]
+    log.write_text(
+        "".join(f"[{at}]\ttraining's l2: {one}\tvalid_0's l2: {one}\n" for at, one in enumerate(values, 1))
+    )
+    assert analyze(log).verdict == "critical"
