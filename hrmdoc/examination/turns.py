@@ -79,7 +79,7 @@ def _loss(run: Run, moment: int) -> Iterator[tuple[str, Any]]:
         return
     at = _first_after(loss.steps, moment)
     after = loss.values[at : at + 3]
-    if len(after) < 3:
+    if at < 1 or len(after) < 3:
         return
     steps, values = _until(loss.steps, loss.values, at)
     seam = int(np.searchsorted(steps, loss.steps[at]))
@@ -96,7 +96,7 @@ def _loss(run: Run, moment: int) -> Iterator[tuple[str, Any]]:
 
 
 def _until(steps: IntArray, values: FloatArray, at: int) -> tuple[IntArray, FloatArray]:
-    """The curve until the point `at`, each step as it was done last."""
+    """The curve until the point `at`, 1 or more, each step as it was done last."""
     later = np.minimum.accumulate(steps[:at][::-1])[::-1]
     last = np.append(steps[: at - 1] < later[1:], True)
     return steps[:at][last], values[:at][last]

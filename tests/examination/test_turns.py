@@ -119,3 +119,10 @@ def test_steps_that_are_done_twice_are_compared_with_themselves() -> None:
     assert abs(told["lost_at_resume"]) < 0.02
     assert told["resume_lr_ratio"] == pytest.approx(1.0)
     assert twice(0.5)["resume_loss_rise"] > 10
+
+
+def test_a_log_that_begins_behind_its_resume_has_nothing_before_it() -> None:
+    told = resumed(1, steps=range(20, 40), train_loss="1x20", lr="1x20")
+    assert told["resumes"] == 1
+    assert "resume_loss_rise" not in told
+    assert "resume_lr_ratio" not in told
