@@ -192,7 +192,7 @@ def test_a_folder_in_the_place_of_a_heartbeat_holds_no_file_open(tmp_path: Path)
     (tmp_path / "heartbeat.json").mkdir()
     kept = target(str(tmp_path), "run")
     before = psutil.Process().num_fds()
-    for _ in range(5):
+    for _ in range(50):
         with pytest.raises(OSError, match="regular file"):
             kept.read()
-    assert psutil.Process().num_fds() == before
+    assert psutil.Process().num_fds() < before + 25, "threads of other tests may open a few"
