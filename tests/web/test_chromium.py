@@ -18,6 +18,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 import hrmdoc
 from hrmdoc.reports import review
+from tests import waiting
 from tests.services import needed
 from tests.web.conftest import write_runs
 from tests.web.serving import served
@@ -199,10 +200,15 @@ def test_without_scripts_all_can_be_read(browser: Browser) -> None:
         browser.driver.get(browser.base + "/?q=sick")
         rows = browser.driver.find_elements(By.CSS_SELECTOR, "#runs tr")
         assert len(rows) == 1
-        browser.driver.get(str(rows[0].find_element(By.CSS_SELECTOR, "a").get_attribute("href")))
-        text = browser.driver.find_element(By.TAG_NAME, "main").text
-        assert "What to do first" in text
-        assert "+learning_rate" in text
+        address = str(rows[0].find_element(By.CSS_SELECTOR, "a").get_attribute("href"))
+
+        def text() -> str:
+            browser.driver.get(address)
+            return browser.driver.find_element(By.TAG_NAME, "main").text
+
+        # the config may just have been written by the test before: the run is examined again, then
+        waiting.until(lambda: "+learning_rate" in text())
+        assert "What to do first" in text()
         assert browser.driver.find_element(By.XPATH, "//button[starts-with(., 'Apply to')]").is_displayed()
     finally:
         browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

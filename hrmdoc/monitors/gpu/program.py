@@ -41,10 +41,11 @@ def asked(program: str, *words: str, patience: float = PATIENCE_S) -> str:
     reader = threading.Thread(target=lambda: said.append(pipe.read(MOST + 1)), name=program, daemon=True)
     reader.start()
     reader.join(patience)
-    text = said[0] if said else b""
-    if not said or len(text) > MOST:
+    answered = bool(said)  # as it stands now: the end of the program lets the reader go on
+    text = said[0] if answered else b""
+    if not answered or len(text) > MOST:
         _end(process)
-        raise Absent(f"{program} (it {'prints without end' if said else 'does not answer'})")
+        raise Absent(f"{program} (it {'prints without end' if answered else 'does not answer'})")
     try:
         if process.wait(patience):
             raise Absent(f"{program} (it failed with status {process.returncode})")
