@@ -133,10 +133,13 @@ def _possible(
     circumstances: Circumstances,
 ) -> list[Cause]:
     """The causes that such a run may have, each with its prior there."""
+    trees = framework in book.frameworks and book.frameworks[framework].trees
     return [
         _weighed(cause, kind, circumstances)
         for cause in book.causes.values()
-        if _applies(cause, kind, framework, phase) and _may_excuse(cause, signs, circumstances.found.keys())
+        if not (trees and cause.of_weights)
+        and _applies(cause, kind, framework, phase)
+        and _may_excuse(cause, signs, circumstances.found.keys())
     ]
 
 
@@ -145,9 +148,7 @@ def _applies(cause: Cause, kind: str, framework: str, phase: str) -> bool:
     apply."""
     where = cause.applies
     asked = ((where.kinds, kind), (where.frameworks, framework), (where.phases, phase))
-    if kind in where.not_kinds or framework in where.not_frameworks:
-        return False
-    return all(
+    return kind not in where.not_kinds and all(
         not allowed or value in allowed or (value in UNKNOWN and not cause.benign) for allowed, value in asked
     )
 

@@ -35,8 +35,9 @@ _JUDGING = frozenset({"loss", "score", "error"})
 CEILINGS = (1.0, 100.0)
 """Accuracies are shares or percents."""
 _OF_TEXT = frozenset({"completion", "completions", "response", "responses", "prompt", "prompts", "tokens"})
+"""Words in the names of metrics of policies that write text."""
 _ASKED_OF_TEXT = ("rl.num_generations", "rl.temperature", "rl.beta", "lora.rank", "data.vocab_size")
-"""Settings of policies that write text."""
+"""Settings of such policies."""
 
 
 def derived(run: Run, facts: Mapping[str, Any], book: Rulebook) -> dict[str, Any]:

@@ -71,7 +71,10 @@ def solved(scene: Scene, role: str) -> bool:
 
 def learned(scene: Scene, role: str) -> bool:
     """Whether the evaluation gained much and ended well: a loss that stands still beside it is no measure of
-    what is learned, but a part of the loss, a cost or a count that bears its name."""
+    what is learned, but a part of the loss, a cost or a count that bears its name.
+
+    An evaluation loss that stands still itself says neither, and is judged so by the scores alone.
+    """
     losses = [one for name in _LOSSES["eval"] if (one := of_role(scene, name)) is not None]
     scores = [
         one

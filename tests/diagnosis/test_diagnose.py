@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from hrmdoc.diagnosis.diagnose import diagnose
 from hrmdoc.diagnosis.hypotheses import WORTH_LISTING, Evidence, hypothesis
 from hrmdoc.examination.symptom import Symptom
-from hrmdoc.rulebook import Applies, Remedy, Verify
+from hrmdoc.rulebook import Applies, Framework, Remedy, Verify
 from tests.diagnosis.small_book import (
     BATCH,
     EXCUSED,
@@ -244,3 +244,13 @@ def test_evidence_is_listed_for_and_against_from_a_tenth_of_a_nat_on() -> None:
     told = hypothesis(1, BATCH, 0.5, [Evidence(f"{weight:g}", weight, "") for weight in weights], ())
     assert [one.log_odds for one in told.for_] == [WORTH_LISTING]
     assert [one.log_odds for one in told.against] == [-WORTH_LISTING]
+
+
+def test_what_is_wrong_with_weights_is_wrong_with_no_trees() -> None:
+    rules = book(RATES, BATCH)
+    rules.causes["rate"] = replace(rules.causes["rate"], of_weights=True)
+    rules.frameworks["grower"] = Framework("grower", "", trees=True)
+    rules.frameworks["trainer"] = Framework("trainer", "")
+    shown = [present("spike"), present("rise")]
+    assert probability(diagnose(shown, rules, framework="trainer"), "rate") > 0.5
+    assert "rate" not in {one.cause for one in diagnose(shown, rules, framework="grower").hypotheses}

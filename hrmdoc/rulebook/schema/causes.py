@@ -30,7 +30,8 @@ class Cause(Struct, forbid_unknown_fields=True, frozen=True):
     """rules/causes/<id>.yaml. `produces`: symptom -> how often it shows when the cause is at work. `given`:
     what settings and facts say about it, which healthy runs have as well. `restart`: what it means for
     starting the run again; `rules check` asks for it. `formerly`: ids of before, here and for every sort of
-    rule; see `hrmdoc.rulebook.formerly`."""
+    rule; see `hrmdoc.rulebook.formerly`. `of_weights`: what is wrong are weights, their gradients or their
+    precision, which runs that grow trees do not have."""
 
     id: str
     title: str
@@ -42,6 +43,7 @@ class Cause(Struct, forbid_unknown_fields=True, frozen=True):
     benign: bool = False
     check: str = ""
     applies: Applies = Applies()
+    of_weights: bool = False
     given: tuple[Given, ...] = ()
     remedies: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()

@@ -13,19 +13,17 @@ Phase = Literal["warmup", "early", "middle", "end"]
 
 
 class Applies(Struct, forbid_unknown_fields=True, frozen=True):
-    """Where a rule speaks: run kinds and frameworks (or all but some), phases. Empty means everywhere."""
+    """Where a rule speaks: run kinds (or all but some), phases, frameworks. Empty means everywhere."""
 
     kinds: tuple[str, ...] = ()
     not_kinds: tuple[str, ...] = ()
     phases: tuple[Phase, ...] = ()
     frameworks: tuple[str, ...] = ()
-    not_frameworks: tuple[str, ...] = ()
 
     def fits(self, kind: str, framework: str) -> bool:
         """Whether it speaks about runs of this kind and framework."""
         return (
             kind not in self.not_kinds
-            and framework not in self.not_frameworks
             and (not self.kinds or kind in self.kinds)
             and (not self.frameworks or framework in self.frameworks)
         )

@@ -46,12 +46,13 @@ class Framework(Struct, forbid_unknown_fields=True, frozen=True):
     key to own keys.
 
     `own_metrics` holds names that have another meaning in runs of other frameworks; they are read so once
-    this one is known.
+    this one is known. `trees`: it grows trees, and trains no weights by their gradient.
     """
 
     id: str
     title: str
     kind: str | None = None
+    trees: bool = False
     metrics: dict[str, str] = field(default_factory=dict)
     own_metrics: dict[str, str] = field(default_factory=dict)
     config: dict[str, ConfigKey] = field(default_factory=dict)

@@ -161,6 +161,7 @@ def _stride(multiples: Ints | None, epoch: float, error: float, bar: Bar, whole:
         own = shown % stride == 0
         ends = whole.epochs is not None and _near(length * whole.epochs, whole.steps, error)
         parts = round(whole.steps / length)
+        # in nats: how far redraws set the multiples apart is counted, what the other signs weigh is chosen
         return (
             _apart(bar.before // stride, int(own.sum()), bar.before, len(shown), 0.97)
             + _apart(int(own.sum()), int((times[own] > 1).sum()), len(shown), int((times > 1).sum()), 0.5)
